@@ -82,6 +82,7 @@ pub fn provenance_for(library: Library) -> Provenance {
         networks: Vec::new(),
         launches: 6,
         pattern: Pattern::Together,
+        distributions: Vec::new(),
         min_confidence: Confidence::Medium,
         warnings: Vec::new(),
     }

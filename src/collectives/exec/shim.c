@@ -176,4 +176,8 @@ int colltune_layout(MPI_Datatype type) {
 
 int colltune_is_object(int bind) { return bind != MPI_T_BIND_NO_OBJECT; }
 
+int colltune_is_constant(int scope) {
+    return scope == MPI_T_SCOPE_CONSTANT || scope == MPI_T_SCOPE_READONLY;
+}
+
 int colltune_is_enumeration(MPI_T_enum enumeration) { return enumeration != MPI_T_ENUM_NULL; }

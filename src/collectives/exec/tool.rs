@@ -14,6 +14,7 @@ unsafe extern "C" {
     safe fn colltune_is_int(datatype: ffi::MPI_Datatype) -> c_int;
     safe fn colltune_layout(datatype: ffi::MPI_Datatype) -> c_int;
     safe fn colltune_is_object(bind: c_int) -> c_int;
+    safe fn colltune_is_constant(scope: c_int) -> c_int;
     safe fn colltune_is_enumeration(enumeration: ffi::MPI_T_enum) -> c_int;
 }
 
@@ -108,6 +109,8 @@ pub(crate) struct Variable {
     handle: ffi::MPI_T_cvar_handle,
     count: usize,
     is_int: bool,
+    /// Whether the value may be changed after the start of the library.
+    pub(crate) is_writable: bool,
     /// The `colltune_layout` of its elements.
     layout: c_int,
     /// The values and names of an enumeration.
@@ -160,6 +163,7 @@ impl Variable {
             handle,
             count: usize::try_from(count).unwrap_or_default(),
             is_int: colltune_is_int(datatype) != 0,
+            is_writable: colltune_is_constant(scope) == 0,
             layout: colltune_layout(datatype),
             items,
             description: text_before_zero(&description),

@@ -150,6 +150,7 @@ fn single_candidate_table(candidate: &Candidate, call: &Call) -> Table {
             networks: Vec::new(),
             launches: 0,
             pattern: Pattern::default(),
+            distributions: Vec::new(),
             min_confidence: Confidence::default(),
             warnings: Vec::new(),
         },

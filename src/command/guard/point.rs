@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use table::{Deployment, MeasuredPoint, OperatorClass, Operators, Query, RulePlace, RuleSource};
 use table::{ShapeRules, Table};
-use vocabulary::{Candidate, Cell, Datatype, Operator, RankOrder};
+use vocabulary::{Candidate, Cell, Datatype, Distribution, Operator, RankOrder};
 
 /// The reason for testing a size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, JsonSchema, Serialize)]
@@ -116,7 +116,8 @@ pub fn table_points(
     sort_by_stake(merge_alike(points))
 }
 
-/// The entries for a deployment that were made from measurements, each with a cell of size 0.
+/// The entries for a deployment that were made from measurements, each with a cell of size 0; of an irregular collective
+/// for each distribution that the table names.
 pub(crate) fn measured_entries(
     table: &Table,
     deployment: Deployment,
@@ -142,8 +143,21 @@ pub(crate) fn measured_entries(
                 bytes: 0,
                 datatype,
                 operator: operator(entry),
+                distribution: Distribution::Uniform,
             };
-            entries.iter().map(move |entry| (cell(entry), entry))
+            let distributions = match &table.provenance.distributions[..] {
+                named @ [_, ..] if collective.is_irregular() => named,
+                _ => &[Distribution::Uniform],
+            };
+            entries.iter().flat_map(move |entry| {
+                distributions.iter().map(move |&distribution| {
+                    let of_distribution = Cell {
+                        distribution,
+                        ..cell(entry)
+                    };
+                    (of_distribution, entry)
+                })
+            })
         });
     all.filter(move |(_, entry)| {
         entry.deployments.hold_for(deployment) && entry.source == RuleSource::Measured
@@ -206,10 +220,11 @@ pub(crate) fn point_of_entry(
         },
         deployment,
     });
-    let recorded = entry
-        .measured
-        .iter()
-        .find(|point| point.bytes == cell.bytes);
+    // The times of several distributions are recorded as one mean.
+    let has_own_times =
+        !cell.collective.is_irregular() || table.provenance.distributions.len() <= 1;
+    let mut measured = entry.measured.iter();
+    let recorded = measured.find(|point| has_own_times && point.bytes == cell.bytes);
     Point {
         cell,
         operators: entry.operators,

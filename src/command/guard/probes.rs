@@ -136,7 +136,11 @@ fn find_stretches(
     entries: &[(Cell, &ShapeRules)],
 ) -> Vec<Stretch> {
     let mut stretches = Vec::new();
-    for (cell, entry) in entries {
+    // One rule for all sizes says nothing about sizes between the measured ones.
+    let by_size = entries
+        .iter()
+        .filter(|(cell, _)| cell.collective.decides_by_size());
+    for (cell, entry) in by_size {
         let element = cell.datatype.size_bytes();
         let rules = entry.rules_with_sizes();
         for (sizes, _) in rules.filter(|(_, rule)| rule.candidate != Candidate::Default) {

@@ -120,11 +120,15 @@ impl fmt::Display for ConfirmedRange {
             speedup,
             points,
         } = self;
-        let (first, last) = (sizes.start, sizes.end - 1);
+        write!(f, "{rule}: {candidate} ")?;
+        match sizes.end {
+            u64::MAX => f.write_str("at all sizes")?,
+            end => write!(f, "from {} to {} bytes", sizes.start, end - 1)?,
+        }
+        let points = format_counted(points, "point");
         write!(
             f,
-            "{rule}: {candidate} from {first} to {last} bytes, {speedup:.2} times as fast as the default over {}",
-            format_counted(points, "point")
+            ", {speedup:.2} times as fast as the default over {points}"
         )
     }
 }
@@ -137,7 +141,8 @@ impl fmt::Display for ConfirmedRange {
 /// of calls.
 ///
 /// `all` are the points of the table ([`crate::table_points`]) and the probes. A rule with a point that was not
-/// measured in enough launches stays as it is. Sizes below the smallest and above the largest measured one of an entry
+/// measured in enough launches stays as it is. The one rule of a collective that does not decide by size must be slower
+/// at none of its points, which are its measured sizes for all distributions, and be faster by enough at some. Sizes below the smallest and above the largest measured one of an entry
 /// are not confirmed, since no point lies there. Entries for any operator in programs that use colltune are not
 /// confirmed either, since their points are measured with a commutative operator only.
 pub fn confirm_rules(
@@ -204,6 +209,23 @@ fn confirmable_ranges(
     };
     let rules = entry.unconfirmed_rules().into_iter();
     let confirmed = rules.filter_map(|(rule, candidate)| {
+        if !collective.decides_by_size() {
+            let of_rule = of_entry.iter().filter(|point| point.chosen == candidate);
+            let found = of_rule.map(|point| {
+                let mut found = validated.iter().filter(|found| found.point.is_alike(point));
+                found.find(|found| matches!(found.judgement, Judgement::Faster | Judgement::Same))
+            });
+            let found = found.collect::<Option<Vec<_>>>()?;
+            found.iter().find(|found| speedup(&found.point).is_some())?;
+            let speedups = found.iter().filter_map(|found| found.speedup);
+            return Some(ConfirmedRange {
+                rule: entry.rule_place(collective, rule.start),
+                candidate,
+                speedup: statistics::geometric_mean(speedups.map(|speedup| speedup.median))?,
+                points: found.len(),
+                sizes: rule,
+            });
+        }
         let sizes = rule.start.max(first)..rule.end.min(last + 1);
         // Every point of the rule must count, and each gap between measured sizes must have one.
         let of_rule = of_entry

@@ -335,6 +335,7 @@ impl CampaignAnalysis {
             networks: self.networks_between_nodes(),
             launches: self.found.most_launches(),
             pattern: self.found.pattern,
+            distributions: self.found.distributions(),
             min_confidence: origin.min_confidence,
             warnings: origin
                 .describe_incompleteness()

@@ -84,8 +84,12 @@ pub fn explain_decision(
 fn use_paired_ratio(explanation: &mut Explanation) {
     let decision = &mut explanation.decision;
     let mut evidence = explanation.evidence.iter();
-    let exact =
-        evidence.find(|found| found.bytes == decision.bytes && found.chosen == decision.candidate);
+    // The speed-up for several distributions is a mean, which the table has.
+    let exact = evidence.find(|found| {
+        found.bytes == decision.bytes
+            && found.chosen == decision.candidate
+            && found.distribution.is_none()
+    });
     let chosen = exact.and_then(|found| {
         let mut ranking = found.ranking.iter();
         ranking.find(|ranked| ranked.candidate.to_string() == found.chosen)

@@ -45,6 +45,7 @@ mod budgets;
 mod cell;
 mod grid;
 mod guide;
+mod joint;
 mod known;
 mod prune;
 mod switching;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use launcher::{LibraryChoice, LocalOptions, usable_cores};
-use schedule::Collective;
+use schedule::{Collective, Distribution};
 use serde::{Deserialize, Serialize};
 use strict_yaml::Document;
 use strum_macros::Display;
@@ -39,6 +39,9 @@ pub struct Campaign {
     /// The sizes of each collective's calls in bytes ([`vocabulary::Cell::bytes`]), ascending, not yet rounded to
     /// elements; only 0 for collectives without data.
     pub sizes: BTreeMap<Collective, Vec<u64>>,
+    /// The distributions of the data in irregular collectives, at least one, without duplicates; each is measured in
+    /// its own cells.
+    pub distributions: Vec<Distribution>,
     /// Element type of reductions.
     pub datatype: Datatype,
     /// Operators of reductions, at least one, without duplicates; each is measured in its own cells.
@@ -194,6 +197,18 @@ impl Output {
 }
 
 impl Campaign {
+    /// The distributions of a campaign that names none.
+    pub const DISTRIBUTIONS: [Distribution; 2] = [Distribution::Uniform, Distribution::Skewed];
+
+    /// The distributions of a collective's data: uniform alone, unless it is irregular.
+    pub fn distributions_of(&self, collective: Collective) -> &[Distribution] {
+        if collective.is_irregular() {
+            &self.distributions
+        } else {
+            &[Distribution::Uniform]
+        }
+    }
+
     /// Reads a campaign file for this machine.
     ///
     /// # Errors

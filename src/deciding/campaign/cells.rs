@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schedule::Distribution;
 use vocabulary::{Cell, Datatype, Operator, Repetition};
 
 use crate::Campaign;
@@ -15,7 +16,7 @@ impl Campaign {
     /// All cells, in ascending order of size, so that a run that ends early has finished the cheap ones.
     ///
     /// Sizes of reductions are rounded up to whole elements, and cells that become equal are merged. Collectives that
-    /// combine nothing move bytes; a reduction has one cell per operator.
+    /// combine nothing move bytes; a reduction has one cell per operator, an irregular collective one per distribution.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells: Vec<Cell> = self
             .sizes
@@ -32,18 +33,26 @@ impl Campaign {
                 } else {
                     vec![None]
                 };
+                let distributions = self.distributions_of(collective);
                 self.shapes.iter().flat_map(move |&shape| {
                     let sizes: BTreeSet<u64> = sizes
                         .iter()
                         .map(|size| size.next_multiple_of(datatype.size_bytes()))
                         .collect();
                     let cells = sizes.into_iter().flat_map(|bytes| {
-                        operators.iter().map(move |&operator| Cell {
+                        let of_operators = operators.iter().map(move |&operator| Cell {
                             collective,
                             shape,
                             bytes,
                             datatype,
                             operator,
+                            distribution: Distribution::Uniform,
+                        });
+                        of_operators.flat_map(|cell| {
+                            distributions.iter().map(move |&distribution| Cell {
+                                distribution,
+                                ..cell
+                            })
                         })
                     });
                     cells.collect::<Vec<_>>()

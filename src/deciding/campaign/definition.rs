@@ -26,6 +26,7 @@ pub(crate) struct Definition {
     pub(crate) shapes: Option<OneOrMany<Shorthand<Scalar, ShapeDefinition>>>,
     pub(crate) collectives: Option<OneOrMany<Scalar>>,
     pub(crate) sizes: Option<SizesDefinition>,
+    pub(crate) distributions: Option<OneOrMany<Scalar>>,
     pub(crate) datatype: Option<Scalar>,
     pub(crate) operator: Option<OneOrMany<Scalar>>,
     pub(crate) candidates: Option<Shorthand<OneOrMany<Scalar>, CandidatesDefinition>>,

@@ -103,6 +103,7 @@ fn canonical_text(campaign: &Campaign) -> String {
         launcher,
         shapes,
         sizes,
+        distributions,
         datatype,
         operators,
         selection,
@@ -138,6 +139,8 @@ fn canonical_text(campaign: &Campaign) -> String {
         "launcher": launcher_value(launcher),
         "shapes": shapes,
         "sizes": sizes.collect::<BTreeMap<_, _>>(),
+        "distributions": (*distributions != Campaign::DISTRIBUTIONS)
+            .then(|| distributions.iter().map(|known| known.name()).collect::<Vec<_>>()),
         "datatype": datatype.name(),
         "operator": one_or_many(operators.iter().map(|operator| operator.name())),
         "candidates": {"include": include, "exclude": exclude},

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use launcher::HostFileError;
-use schedule::{Collective, Parameters, UnknownCollective};
+use schedule::{Collective, Distribution, Parameters, UnknownCollective};
 use thiserror::Error;
 use vocabulary::CommShape;
 use vocabulary::bounds::RANKS;
@@ -63,6 +63,27 @@ pub(crate) enum Problem {
         shape: CommShape,
         bytes: u64,
     },
+    #[error(
+        "{collective} of {bytes} bytes a block on {shape}, {}, sends {row} bytes from one rank, more than \
+         {LARGEST_SIZE_BYTES}",
+        distribution.name()
+    )]
+    #[help(
+        "give it smaller sizes of its own, as in `sizes: {{{collective}: 16..4K x16}}`, or other `distributions`"
+    )]
+    Row {
+        collective: Collective,
+        shape: CommShape,
+        bytes: u64,
+        distribution: Distribution,
+        row: u64,
+    },
+    #[error("distributions are for irregular collectives, and the campaign measures none")]
+    #[help(
+        "remove the key, or add one of {} to `collectives`",
+        Collective::ALL.into_iter().filter(|known| known.is_irregular()).map(Collective::name).collect::<Vec<_>>().join(", ")
+    )]
+    NothingDistributed,
     #[error(
         "the radix {radix} is not between {} and {}",
         Parameters::RADICES.start(),
@@ -196,7 +217,8 @@ fn list_launchers() -> String {
 
 /// The first words about a vector that is too long.
 fn begin_long_vector(collective: Collective, shape: CommShape, bytes: u64) -> String {
-    if collective == Collective::Alltoall {
+    let has_blocks = collective == Collective::Alltoall || collective.has_block_counts();
+    if has_blocks {
         format!(
             "{collective} of {bytes} bytes a block on {shape} sends and receives a block for each rank: both vectors \
              have"

@@ -26,8 +26,19 @@ pub fn init_template(cores: u32, library: Option<&str>) -> String {
     let others: String = others.map(|c| format!("  # - {c}\n")).collect();
     let by_part = Collective::SERVED
         .into_iter()
-        .filter(|c| c.is_sized_by_part());
-    let parts: String = by_part.map(|c| format!("  {c}: 8..1M x4\n")).collect();
+        .filter(|c| c.is_sized_by_part() && c.decides_by_size());
+    let mut parts: String = by_part.map(|c| format!("  {c}: 8..1M x4\n")).collect();
+    let of_one_rule = Collective::SERVED
+        .into_iter()
+        .filter(|c| !c.decides_by_size() && c.has_data());
+    parts.extend(of_one_rule.map(|c| {
+        let sizes = if c.is_sized_by_part() {
+            "16..64K x16"
+        } else {
+            "1K..4M x16"
+        };
+        format!("  {c}: {sizes}\n")
+    }));
     format!(
         "\
 # A campaign of colltune: what to measure on this machine.
@@ -47,6 +58,8 @@ collectives:
 {collectives}{others}
 # Bytes of one rank's vector: from 8 to 4 MiB, each four times the one before; up to 1 MiB for
 # collectives in which they are the bytes of one rank's contribution or part, or of a block for one rank.
+# In allgatherv, gatherv and scatterv they are the bytes of all ranks together. Those with few sizes have one
+# rule, which must lose at none of them; `distributions` says how their data are distributed.
 sizes:
   default: 8..4M x4
 {parts}

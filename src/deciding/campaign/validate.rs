@@ -103,8 +103,12 @@ pub(crate) fn check_definition(
     let collectives =
         validator.check_collectives(definition.collectives.as_ref(), &selection, &launcher)?;
     let shapes = validator.check_shapes(definition.shapes.as_ref(), &launcher)?;
+    let distributions =
+        validator.check_distributions(definition.distributions.as_ref(), &collectives)?;
+    let sizes = definition.sizes.as_ref();
     Ok(Campaign {
-        sizes: validator.check_sizes(definition.sizes.as_ref(), &collectives, &shapes)?,
+        sizes: validator.check_sizes(sizes, &collectives, &shapes, &distributions)?,
+        distributions,
         shapes,
         parameters: validator.check_parameters(definition.parameters.as_ref())?,
         strategy: definition.strategy.unwrap_or_default(),

@@ -9,7 +9,7 @@ use results::{
 use schedule::Collective;
 use table::{Deployment, Provenance, ShapeRules, Table, TurnedBack};
 use vocabulary::units::format_bytes;
-use vocabulary::{Candidate, Cell, CommShape, Pattern, Placement, Sample, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Distribution, Pattern, Placement, Sample, Subject};
 
 use crate::effort::{ExhaustiveCampaign, call_seconds, estimate_effort};
 use crate::power::campaign_power;
@@ -279,6 +279,14 @@ impl Analysis {
             (!places.is_empty()).then(|| format!("the default stays where {why} ({list}){remedy}"))
         };
         sentences.into_iter().filter_map(sentence).collect()
+    }
+
+    /// The distributions with which irregular collectives were measured, each once; none without irregular collectives.
+    pub fn distributions(&self) -> Vec<Distribution> {
+        let cells = self.decisions.iter().map(|decision| decision.cell);
+        let irregular = cells.filter(|cell| cell.collective.is_irregular());
+        let all: BTreeSet<Distribution> = irregular.map(|cell| cell.distribution).collect();
+        all.into_iter().collect()
     }
 
     /// The decisions for a deployment.

@@ -14,6 +14,9 @@
 //! - *A sweep* makes one trial for each point. Where a candidate is not confirmed, the next sweep tries the next best
 //!   one, up to three, also at sizes that were not explored; the last sweep confirms all that it tries. A point without
 //!   a confirmed candidate keeps the default.
+//! - *Irregular collectives* have a series for each distribution of the data. Where one rule holds for all sizes, there
+//!   are no points between them, and a candidate is tried at all points of all distributions together: it must be
+//!   confirmed at one of them at least, and lose at none ([`DecideOptions`], `joint.rs`).
 //! - *Between points* a rule extends to the next point if its candidate is confirmed at both, or confirmed at one while
 //!   the interval of its gain at the other, where another candidate is confirmed, lies above 1.1 (`confirm/settle.rs`).
 //!   Where the default changes its algorithm between two sizes, the candidate loses at one of them or between them, and
@@ -28,13 +31,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use results::{CellDecision, Summary};
 use schedule::Collective;
 use table::{Deployment, Operators};
-use vocabulary::{Candidate, Cell, CommShape, Subject};
+use vocabulary::{Candidate, Cell, CommShape, Distribution, Subject};
 
 use self::points::{SeriesPoint, has_whole_parts, series_points_with_probes};
 pub use self::stakes::{Stake, range_stake};
 use crate::decide::{can_use_candidate, operator_classes};
 use crate::extend::nearest_by_shape;
 use crate::fresh::{FreshMeasurements, MOST_TRIED};
+use crate::joint::{candidates_for_all, shares_one_rule};
 use crate::runs::group_by_series;
 use crate::{DecideOptions, MachineFit, decide_cells};
 
@@ -71,7 +75,7 @@ impl Exploration<'_> {
 }
 
 /// The properties that all points of a series share.
-type ConfirmationKey = (Deployment, Collective, CommShape, Operators);
+type ConfirmationKey = (Deployment, Collective, CommShape, Operators, Distribution);
 
 /// Candidates to be compared with the default in a cell, in one pattern of calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -135,16 +139,38 @@ impl<'a> Confirmation<'a> {
             if !confirmation.open.is_empty() {
                 return confirmation;
             }
-            let is_lost =
-                |(cell, candidate): &&(Cell, Candidate)| !fresh.is_confirmed(cell, candidate);
+            let is_lost = |(cell, candidate): &&(Cell, Candidate)| {
+                if shares_one_rule(cell.collective) {
+                    !confirmation.is_confirmed_for_all(cell, candidate)
+                } else {
+                    !fresh.is_confirmed(cell, candidate)
+                }
+            };
+            let lost: Vec<(Cell, Candidate)> = tried.iter().filter(is_lost).cloned().collect();
             let before = confirmation.lost.len();
-            confirmation
-                .lost
-                .extend(tried.iter().filter(is_lost).cloned());
+            confirmation.lost.extend(lost);
             if confirmation.lost.len() == before {
                 return confirmation;
             }
         }
+    }
+
+    /// Whether a candidate that is tried at all points of a shape is confirmed at one of them at least, and loses at none.
+    fn is_confirmed_for_all(&self, cell: &Cell, candidate: &Candidate) -> bool {
+        let of_shape = self
+            .series
+            .iter()
+            .filter(|((_, collective, shape, ..), _)| {
+                (*collective, *shape) == (cell.collective, cell.shape)
+            });
+        let cells: BTreeSet<Cell> = of_shape
+            .flat_map(|(_, points)| points.iter().map(|point| point.cell))
+            .collect();
+        let is_confirmed = |cell: &Cell| self.fresh.is_confirmed(cell, candidate);
+        cells.iter().any(is_confirmed)
+            && cells
+                .iter()
+                .all(|cell| self.fresh.holds_its_own(cell, candidate))
     }
 
     /// All candidates that this sweep measures, with their cells.
@@ -221,16 +247,16 @@ impl<'a> Confirmation<'a> {
 
     /// The candidates at this size on the nearest explored shapes with fewer and with more ranks.
     fn nominees_on_other_shapes(&self, key: &ConfirmationKey, bytes: u64) -> Vec<&Candidate> {
-        let (deployment, collective, shape, operators) = *key;
-        let alike = self.series.iter().filter(|((d, c, _, o), points)| {
-            (*d, *c, *o) == (deployment, collective, operators)
+        let (deployment, collective, shape, operators, distribution) = *key;
+        let alike = self.series.iter().filter(|((d, c, _, o, of), points)| {
+            (*d, *c, *o, *of) == (deployment, collective, operators, distribution)
                 && points.iter().any(SeriesPoint::is_explored)
         });
         let (fewer, more): (Vec<_>, Vec<_>) =
-            alike.partition(|((_, _, other, _), _)| other.ranks() <= shape.ranks());
+            alike.partition(|((_, _, other, ..), _)| other.ranks() <= shape.ranks());
         let sides = [fewer, more].into_iter();
         sides
-            .filter_map(|side| nearest_by_shape(side, |((_, _, other, _), _)| *other, shape))
+            .filter_map(|side| nearest_by_shape(side, |((_, _, other, ..), _)| *other, shape))
             .flat_map(|(_, points)| self.nominees_around(points, bytes))
             .collect()
     }
@@ -238,7 +264,7 @@ impl<'a> Confirmation<'a> {
     /// Whether a series may use a candidate, and the library runs it when forced.
     fn can_offer(
         &self,
-        (deployment, _, _, operators): &ConfirmationKey,
+        (deployment, _, _, operators, _): &ConfirmationKey,
         cell: &Cell,
         candidate: &Candidate,
     ) -> bool {
@@ -311,10 +337,16 @@ fn points_by_series(
         let decisions = proposing.decide(deployment);
         let mut known: BTreeMap<ConfirmationKey, Vec<CellDecision>> = BTreeMap::new();
         for ((collective, shape, operators), sizes) in group_by_series(decisions.into_iter()) {
-            let key = (deployment, collective, shape, operators);
-            // The first measured datatype represents all others.
-            let first = sizes.into_values().filter_map(|at| at.into_iter().next());
-            known.insert(key, first.collect());
+            for decision in sizes.into_values().flatten() {
+                let distribution = decision.cell.distribution;
+                let key = (deployment, collective, shape, operators, distribution);
+                let of_series: &mut Vec<CellDecision> = known.entry(key).or_default();
+                let last = of_series.last().map(|last| last.cell.bytes);
+                // The first measured datatype represents all others.
+                if last != Some(decision.cell.bytes) {
+                    of_series.push(decision);
+                }
+            }
         }
         let collectives: BTreeSet<Collective> = known.keys().map(|key| key.1).collect();
         let mut grids: BTreeMap<ConfirmationKey, Vec<Cell>> = BTreeMap::new();
@@ -324,7 +356,13 @@ fn points_by_series(
             .filter(|cell| collectives.contains(&cell.collective))
         {
             for &operators in operator_classes(explored.library, deployment, cell) {
-                let key = (deployment, cell.collective, cell.shape, operators);
+                let key = (
+                    deployment,
+                    cell.collective,
+                    cell.shape,
+                    operators,
+                    cell.distribution,
+                );
                 grids.entry(key).or_default().push(*cell);
             }
         }
@@ -343,5 +381,38 @@ fn points_by_series(
             )
         }));
     }
+    try_together(&mut series, proposing.options);
     series
+}
+
+/// Gives all points of a shape the same nominees where one rule holds for all sizes, and removes those between sizes.
+fn try_together(
+    series: &mut BTreeMap<ConfirmationKey, Vec<SeriesPoint>>,
+    proposing: &DecideOptions,
+) {
+    let mut nominees: BTreeMap<(Deployment, Collective, CommShape), Vec<Candidate>> =
+        BTreeMap::new();
+    let mut shapes: BTreeMap<_, Vec<&CellDecision>> = BTreeMap::new();
+    for ((deployment, collective, shape, ..), points) in &*series {
+        if shares_one_rule(*collective) {
+            let explored = points.iter().filter_map(|point| point.decision.as_ref());
+            let of_shape = shapes
+                .entry((*deployment, *collective, *shape))
+                .or_default();
+            of_shape.extend(explored.filter(|decision| decision.is_compared()));
+        }
+    }
+    for (key, decisions) in shapes {
+        let mut of_shape = candidates_for_all(&decisions, proposing);
+        of_shape.truncate(MOST_TRIED);
+        nominees.insert(key, of_shape);
+    }
+    for ((deployment, collective, shape, ..), points) in series {
+        if let Some(of_shape) = nominees.get(&(*deployment, *collective, *shape)) {
+            points.retain(|point| !point.is_probe);
+            for point in points {
+                point.nominees = Some(of_shape.clone());
+            }
+        }
+    }
 }

@@ -11,8 +11,8 @@ use table::{Deployment, Operators};
 use vocabulary::defaults::{CONFIDENCE, LAUNCHES, MATERIALITY, MAX_REGRET};
 use vocabulary::{Candidate, Cell, Subject};
 
-use crate::ranking;
 use crate::{MachineFit, runs};
+use crate::{joint, ranking};
 use results::{CellDecision, Summary, Verdict};
 use statistics::PairedRatio;
 
@@ -141,6 +141,7 @@ pub fn decide_cells(
     };
     let mut decisions = decide_all(&cells);
     runs::choose_with_fewest_changes(&mut decisions);
+    joint::choose_for_shapes(&mut decisions, options);
     // The default stays there, but fresh launches may try the choices of neighbouring sizes.
     if options.proposes {
         decisions.extend(decide_all(&default_only));

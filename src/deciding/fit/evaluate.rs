@@ -39,7 +39,13 @@ pub fn score_held_out_points(
     options: &DecideOptions,
     provenance: &Provenance,
 ) -> Vec<SplitScores> {
-    let summaries = &add_merged_candidates(summaries);
+    // A decision of an irregular collective rests on several cells, which cannot be held out one by one.
+    let is_regular = |summary: &&Summary| {
+        let cell = summary.subject.cell();
+        cell.is_none_or(|cell| !cell.collective.is_irregular())
+    };
+    let summaries: Vec<Summary> = summaries.iter().filter(is_regular).cloned().collect();
+    let summaries = &add_merged_candidates(&summaries);
     let points = held_out::measured_points(summaries, failures);
     let mut scores = Vec::new();
     for by in [HeldOut::Sizes, HeldOut::Shapes] {

@@ -6,6 +6,7 @@ use table::{Decision, Operators, Query, ShapeMatch, round_for_table};
 use vocabulary::{Candidate, CommShape};
 
 use crate::Analysis;
+use crate::joint::shares_one_rule;
 
 /// A clause saying that the store's measurements are not those that the table was made from, and which candidate they
 /// lead to where it is another one.
@@ -33,7 +34,7 @@ pub fn describe_disagreement(
 
 impl Analysis {
     /// The measurements at the sizes nearest to a query that a table has answered: at most one at or below its size and
-    /// one above.
+    /// one above; with each distribution of an irregular collective, and at all sizes if it does not decide by size.
     pub fn evidence_for(&self, query: &Query, decision: &Decision<'_>) -> Vec<Evidence> {
         let shape = match decision.matched {
             ShapeMatch::Measured | ShapeMatch::Model => query.shape,
@@ -75,11 +76,25 @@ impl Analysis {
             .filter(|d| d.cell.bytes > query.bytes)
             .min_by_key(|d| d.cell.bytes);
         let exact = below.is_some_and(|d| d.cell.bytes == query.bytes);
-        below
+        let nearest: Vec<&CellDecision> = [below, above.filter(|_| !exact)]
             .into_iter()
-            .chain(above.filter(|_| !exact))
-            .map(|nearest| evidence_from_decision(nearest, &self.repetitions.never_valid))
-            .collect()
+            .flatten()
+            .copied()
+            .collect();
+        let evidence = |decision: &CellDecision| {
+            evidence_from_decision(decision, &self.repetitions.never_valid)
+        };
+        if !query.collective.is_irregular() {
+            return nearest.into_iter().map(evidence).collect();
+        }
+        // One rule for all sizes rests on all cells, and one for a size on all distributions of that size.
+        let has_near_size = |decision: &&CellDecision| {
+            let mut sizes = nearest.iter().map(|near| near.cell.bytes);
+            shares_one_rule(query.collective) || sizes.any(|bytes| bytes == decision.cell.bytes)
+        };
+        cells.retain(has_near_size);
+        cells.sort_by_key(|decision| decision.cell.bytes);
+        cells.into_iter().map(evidence).collect()
     }
 }
 
@@ -101,6 +116,8 @@ fn evidence_from_decision(decision: &CellDecision, never_valid: &[OftenInvalid])
     let margin = best_other.and_then(|other| margin_over(&decision.chosen, other, &ranking));
     Evidence {
         bytes: decision.cell.bytes,
+        distribution: (decision.cell.collective.is_irregular())
+            .then(|| decision.cell.distribution.name().to_owned()),
         chosen: decision.chosen.to_string(),
         why: decision.verdict.to_string(),
         best_other: best_other.map(|other| other.candidate.to_string()),

@@ -26,6 +26,8 @@ const CAUTION: f64 = 2.0;
 /// fewer than two. A candidate must be expected to beat the default by twice the materiality, whatever was chosen on
 /// the measured shape. All decisions have low confidence. Shapes without a reference have no decision.
 ///
+/// Irregular collectives have no decisions: their default depends on the data's distribution in ways that no curve tells.
+///
 /// A candidate that was `merged` on the reference shape, as the same schedule as another one, is taken to have that
 /// one's time.
 pub fn decide_unmeasured_shapes(
@@ -55,7 +57,8 @@ pub fn decide_unmeasured_shapes(
         };
         let measured = decisions
             .iter()
-            .filter(|decision| decision.cell.shape == from);
+            .filter(|decision| decision.cell.shape == from)
+            .filter(|decision| !decision.cell.collective.is_irregular());
         extended.extend(measured.filter_map(|decision| {
             let extension = Extension {
                 library,

@@ -6,6 +6,7 @@ use results::Summary;
 use statistics::{PairedRatio, median, paired_ratio, paired_ratios, values_for_sign_test};
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
+use crate::joint::shares_one_rule;
 use crate::{DecideOptions, FitError, summarise_samples};
 
 /// The largest number of candidates tried at a point, one after the other.
@@ -144,17 +145,18 @@ impl FreshMeasurements {
     }
 
     /// The number of launches in which a candidate is to be compared with the default in a pattern: more if it was
-    /// slower in one of the first.
+    /// slower in exactly one of the first.
     pub fn wanted_launches(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> u32 {
         let ratios = self.patterns[pattern].launch_ratios(cell, candidate);
         self.wanted_launches_for_ratios(pattern, &ratios)
     }
 
     fn wanted_launches_for_ratios(&self, pattern: usize, ratios: &[f64]) -> u32 {
-        if count_contrary_launches(ratios) == 0 {
-            self.launches
-        } else {
+        // After more than one contrary launch the candidate is not confirmed by further ones.
+        if count_contrary_launches(ratios) == 1 {
             launches_with_one_contrary(self.options.confidence, pattern == 0)
+        } else {
+            self.launches
         }
     }
 
@@ -181,6 +183,10 @@ impl FreshMeasurements {
     /// Whether no further launches can confirm a candidate: it was slower in more than one of them, or its gain was not
     /// material in more than half of them.
     fn is_refuted(&self, pattern: usize, cell: &Cell, candidate: &Candidate) -> bool {
+        // It need not be faster in each cell where one rule holds for all, so it is measured until its losses show.
+        if shares_one_rule(cell.collective) {
+            return false;
+        }
         let ratios = self.patterns[pattern].launch_ratios(cell, candidate);
         let least = 1.0 + self.options.materiality;
         let immaterial = ratios.iter().filter(|ratio| **ratio < least).count();
@@ -282,6 +288,19 @@ impl FreshMeasurements {
         let is_faster =
             has_enough && count_contrary_launches(&ratios) <= 1 && speedup.interval.low > 1.0;
         (is_faster && is_material).then_some(speedup)
+    }
+
+    /// Whether a candidate was compared with the default in enough launches, fails nowhere, and loses in no pattern.
+    pub(crate) fn holds_its_own(&self, cell: &Cell, candidate: &Candidate) -> bool {
+        let (options, confidence) = (&self.options, self.options.confidence);
+        !self.has_failed(cell, candidate)
+            && (0..self.patterns.len()).all(|pattern| {
+                let known = &self.patterns[pattern];
+                let speedup = known.paired_speedup(cell, candidate, confidence);
+                speedup.is_some_and(|speedup| {
+                    speedup.launches >= self.launches && !options.is_loss(&speedup)
+                })
+            })
     }
 
     /// Whether the intervals of all patterns lie above 1, at this coverage.

@@ -51,6 +51,7 @@ mod frame;
 mod fresh;
 mod held_out;
 mod injection;
+mod joint;
 mod line;
 mod lines;
 mod machine;

@@ -14,11 +14,14 @@ use vocabulary::{Candidate, Cell, CommShape, Library, Subject};
 /// The summaries of each cell, by collective and shape.
 type ShapeCells<'a> = BTreeMap<(Collective, CommShape), BTreeMap<Cell, Vec<&'a Summary>>>;
 
-/// All pairs in which both sides were measured; empty if no algorithm of the library was forced.
+/// All pairs in which both sides were measured, with evenly distributed data; empty if no algorithm of the library was
+/// forced.
 pub fn compare_pairs(summaries: &[Summary], library: &Library) -> Vec<Pairs> {
     let mut series: ShapeCells<'_> = BTreeMap::new();
     for summary in summaries {
-        if let Subject::Cell(cell) = summary.subject {
+        if let Subject::Cell(cell) = summary.subject
+            && cell.distribution.is_uniform()
+        {
             let cells = series.entry((cell.collective, cell.shape)).or_default();
             cells.entry(cell).or_default().push(summary);
         }

@@ -43,6 +43,10 @@ pub(crate) fn predicted_ratio(
 /// The time of a candidate in a cell by its closed form, which uses only `alpha`, `beta` and `gamma` of the slowest level;
 /// `None` for the library's own algorithms, for algorithms without a closed form, and where a parameter is unknown.
 pub fn closed_form_seconds(fit: &MachineFit, cell: &Cell, candidate: &Candidate) -> Option<f64> {
+    if !cell.distribution.is_uniform() {
+        // Closed forms are of parts and blocks of one size.
+        return None;
+    }
     let algorithm = schedule::find_algorithm(candidate.algorithm())?;
     let parameters = candidate.parameters();
     let call = model_call(cell, &parameters);

@@ -50,6 +50,10 @@ pub fn fit_curves(summaries: &[Summary]) -> Vec<CandidateCurve> {
         let Subject::Cell(cell) = summary.subject else {
             continue;
         };
+        // Curves are those of evenly distributed data.
+        if !cell.distribution.is_uniform() {
+            continue;
+        }
         let key = (cell_kind(&cell), cell.shape, &summary.candidate);
         times.entry(key).or_default().push(Timing {
             bytes: cell.bytes,
@@ -129,6 +133,9 @@ impl Predictor {
         candidate: &Candidate,
         method: PredictionMethod,
     ) -> Option<Predicted> {
+        if !cell.distribution.is_uniform() {
+            return None;
+        }
         let (kind, bytes) = (cell_kind(cell), cell.bytes);
         let curves_by_shape = self.curves.get(&(kind, candidate.clone()))?;
         let time_on_measured_shape = |shape: CommShape, curve: &Curve| match method {

@@ -9,6 +9,7 @@ use table::{
 };
 use vocabulary::{Candidate, RankOrder};
 
+use crate::joint::{self, shares_one_rule};
 use crate::runs::{self, SeriesKey};
 use crate::thresholds::choices_between_sizes;
 use results::{CellDecision, Verdict};
@@ -22,6 +23,9 @@ use results::{CellDecision, Verdict};
 /// between the two has a rule of its own. Where fresh launches have confirmed choices, a rule ends at the last
 /// confirmed size, or extends to the next one ([`CellDecision::up_to_next`]). The first rule starts at 0 bytes, the
 /// last has no end.
+///
+/// A collective that does not decide by size has one rule ([`Collective::decides_by_size`]). Of several distributions of
+/// the data, the times and speed-ups are geometric means.
 ///
 /// Rules that are equal for commutative and noncommutative operators, or for all operators and commutative ones, are
 /// written once, with the lower of the two confidences; so are rules that are equal for both deployments. `decisions`
@@ -93,8 +97,9 @@ fn deployment_entries(
     let comparable = decisions
         .iter()
         .filter(|d| d.verdict != Verdict::DefaultNotMeasured);
+    let merged = joint::merge_distributions(comparable);
     let mut collectives: BTreeMap<Collective, Vec<ShapeRules>> = BTreeMap::new();
-    for (series, points) in runs::group_by_series(comparable) {
+    for (series, points) in runs::group_by_series(merged.iter()) {
         let points: Vec<Vec<&CellDecision>> = points.into_values().collect();
         let entries = collectives.entry(series.0).or_default();
         let entry = shape_rules(series, deployments, &points);
@@ -140,14 +145,16 @@ fn lower_confidence(entry: &mut ShapeRules, other: &ShapeRules) {
 
 /// The rules of one series, from its decisions by ascending size, with at least one at each size.
 fn shape_rules(
-    (_, shape, operators): SeriesKey,
+    (collective, shape, operators): SeriesKey,
     deployments: Deployments,
     points: &[Vec<&CellDecision>],
 ) -> ShapeRules {
     let is_settled = points
         .iter()
         .any(|point| point[0].up_to_next.is_some() || point[0].verdict == Verdict::Confirmed);
-    let rules = if is_settled {
+    let rules = if shares_one_rule(collective) {
+        vec![rule_for_all_sizes(points)]
+    } else if is_settled {
         confirmed_rules(points)
     } else {
         interpolated_rules(points)
@@ -156,7 +163,12 @@ fn shape_rules(
     let known: Vec<(&CellDecision, MeasuredPoint)> = known
         .filter_map(|decision| Some((decision, measured_point(decision)?)))
         .collect();
-    let candidates = candidate_times(&known);
+    // Times by size would make rules by size on shapes between this one and others.
+    let candidates = if shares_one_rule(collective) {
+        Vec::new()
+    } else {
+        candidate_times(&known)
+    };
     let measured = known.into_iter().map(|(_, point)| point).collect();
     ShapeRules {
         shape,
@@ -167,6 +179,21 @@ fn shape_rules(
         rules,
         measured,
         candidates,
+    }
+}
+
+/// The one rule of a collective that does not decide by size.
+fn rule_for_all_sizes(points: &[Vec<&CellDecision>]) -> Rule {
+    let all: Vec<&CellDecision> = points.iter().flatten().copied().collect();
+    let is_confirmed = all
+        .iter()
+        .any(|decision| decision.verdict == Verdict::Confirmed);
+    let chosen = all
+        .first()
+        .map_or(&Candidate::Default, |first| &first.chosen);
+    Rule {
+        confirmed: is_confirmed && *chosen != Candidate::Default,
+        ..rule_from_decisions(0, chosen, &all)
     }
 }
 

@@ -7,6 +7,7 @@ use schedule::Collective;
 use table::{Confidence, Operators};
 use vocabulary::{Candidate, CommShape};
 
+use crate::joint::shares_one_rule;
 use crate::prediction::block_count;
 use results::{CellDecision, Ranked, Verdict};
 use statistics::geometric_mean;
@@ -14,8 +15,8 @@ use statistics::geometric_mean;
 /// The properties that a table distinguishes besides the size.
 pub(crate) type SeriesKey = (Collective, CommShape, Operators);
 
-/// The decisions of each series by size. At one size there are several if more than one datatype
-/// or operator was measured.
+/// The decisions of each series by size. At one size there are several if more than one datatype, operator or
+/// distribution was measured.
 pub(crate) fn group_by_series<D: std::borrow::Borrow<CellDecision>>(
     decisions: impl Iterator<Item = D>,
 ) -> BTreeMap<SeriesKey, BTreeMap<u64, Vec<D>>> {
@@ -40,7 +41,8 @@ pub(crate) fn group_by_series<D: std::borrow::Borrow<CellDecision>>(
 pub(crate) fn choose_with_fewest_changes(decisions: &mut [CellDecision]) {
     let comparable = decisions
         .iter_mut()
-        .filter(|decision| decision.verdict != Verdict::DefaultNotMeasured);
+        .filter(|decision| decision.verdict != Verdict::DefaultNotMeasured)
+        .filter(|decision| !shares_one_rule(decision.cell.collective));
     for mut points in group_by_series(comparable).into_values() {
         let mut points: Vec<&mut Vec<&mut CellDecision>> = points.values_mut().collect();
         let mut rest = &mut points[..];
@@ -79,7 +81,7 @@ fn longest_run(points: &[&mut Vec<&mut CellDecision>]) -> (usize, BTreeSet<Candi
     }
 }
 
-/// The candidates that are good enough for every datatype and operator at one size; never empty.
+/// The candidates that are good enough for every datatype, operator and distribution at one size; never empty.
 fn good_for_all(point: &[&mut CellDecision], is_good: fn(&Ranked) -> bool) -> BTreeSet<Candidate> {
     let of_cell = |decision: &CellDecision| {
         let good = decision.ranking.iter().filter(|ranked| is_good(ranked));

@@ -35,11 +35,16 @@ pub fn remove_overruled_verdicts(
         let fresh = FreshMeasurements::from_samples(&newer.collect::<Vec<_>>(), failures, options)?;
         for (place, verdict) in verdicts.iter().enumerate() {
             let is_due = verdict.is_wrong() && verdict.newest_launch == Some(newest);
-            let mut cells = fresh
-                .measured_cells()
-                .into_iter()
-                .filter(|cell| is_about_cell(verdict, cell));
-            if is_due && cells.any(|cell| fresh.is_confirmed(&cell, &verdict.candidate)) {
+            let mut cells = fresh.measured_cells();
+            cells.retain(|cell| is_about_cell(verdict, cell));
+            let is_confirmed = |cell: &Cell| fresh.is_confirmed(cell, &verdict.candidate);
+            // A verdict does not say with which distribution the candidate was slower.
+            let is_overruled = if verdict.collective.is_irregular() {
+                !cells.is_empty() && cells.iter().all(is_confirmed)
+            } else {
+                cells.iter().any(is_confirmed)
+            };
+            if is_due && is_overruled {
                 overruled.insert(place);
             }
         }

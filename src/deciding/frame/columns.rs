@@ -135,7 +135,7 @@ const fn other_column(name: &'static str, meaning: &'static str, values: Values)
 }
 
 /// All columns, in their order. No name is a reserved word of SQL.
-pub const COLUMNS: [SampleColumn; 42] = [
+pub const COLUMNS: [SampleColumn; 43] = [
     text_column("store", "path of the store, as it was given", |run| {
         known_text(&run.launch.store)
     }),
@@ -242,6 +242,14 @@ pub const COLUMNS: [SampleColumn; 42] = [
             let of_cell = run.cell().and_then(|cell| cell.operator);
             let operator = of_cell.or_else(|| Some(run.combined_elements()?.1));
             Some(Cow::Borrowed(operator?.name()))
+        },
+    ),
+    text_column(
+        "distribution",
+        "distribution of the data over the parts or blocks of an irregular collective, as in `uniform`; null for others",
+        |run| {
+            let cell = run.cell().filter(|cell| cell.collective.is_irregular());
+            Some(Cow::Borrowed(cell?.distribution.name()))
         },
     ),
     text_column(

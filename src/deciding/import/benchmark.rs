@@ -56,6 +56,7 @@ pub(crate) fn cell_of_row(
         bytes: own.ok_or_else(why)?,
         datatype,
         operator: reduces.then_some(operator),
+        distribution: schedule::Distribution::Uniform,
     })
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use ::csv::{ReaderBuilder, StringRecord, Trim};
 use printable::is_unprintable;
-use schedule::{Collective, Parameter, Schedule};
+use schedule::{Collective, Distribution, Parameter, Schedule};
 use vocabulary::bounds::{BYTES, TIME};
 use vocabulary::units::{UnitError, parse_bytes};
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Library, Operator, Parameters};
@@ -16,7 +16,7 @@ use crate::problem::LineProblem;
 use crate::row::{Reading, Row};
 use crate::{ImportFormat, ImportOptions, benchmark};
 
-pub(crate) const COLUMNS: [&str; 11] = [
+pub(crate) const COLUMNS: [&str; 12] = [
     "collective",
     "library",
     "algorithm",
@@ -26,6 +26,7 @@ pub(crate) const COLUMNS: [&str; 11] = [
     "segment_bytes",
     "datatype",
     "operator",
+    "distribution",
     "launch",
     "seconds",
 ];
@@ -271,6 +272,7 @@ impl<'f> Fields<'f> {
             let datatype = datatype.name();
             return Err(("bytes", LineProblem::PartOfElement { bytes, datatype }));
         }
+        let distribution = self.parse_distribution(collective)?;
         Ok(Cell {
             collective,
             shape: CommShape::try_new(nodes, ppn)
@@ -278,6 +280,29 @@ impl<'f> Fields<'f> {
             bytes,
             datatype,
             operator,
+            distribution,
+        })
+    }
+
+    /// The distribution of an irregular collective's data, uniform if none is given.
+    fn parse_distribution(&self, collective: Collective) -> Result<Distribution, Fault> {
+        const COLUMN: &str = "distribution";
+        let Some(name) = self.text_in_column(COLUMN) else {
+            return Ok(Distribution::Uniform);
+        };
+        if !collective.is_irregular() {
+            let expected = format!(
+                "a value here: the parts of a {collective} have one size, so leave the field empty"
+            );
+            return Err(unfit_value(COLUMN, name, expected));
+        }
+        let known = Distribution::ALL.map(Distribution::name).join(", ");
+        Distribution::from_name(name).ok_or_else(|| {
+            unfit_value(
+                COLUMN,
+                name,
+                format!("a distribution: write one of {known}"),
+            )
         })
     }
 

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! `t_max` is the time of the slowest rank, averaged over the repetitions. Sizes are in bytes: of one rank's part in
-//! gather, scatter, allgather and reduce_scatter_block, of the block for one rank in alltoall, of the vector in all
-//! others. A barrier has no column of sizes. The size of a reduce_scatter is that of the vector up to release 2018 and
+//! gather, scatter, allgather, their irregular forms and reduce_scatter_block, of the block for one rank in alltoall and
+//! alltoallv, of the vector in all others. Irregular collectives get parts and blocks of one size. A barrier has no column of sizes. The size of a reduce_scatter is that of the vector up to release 2018 and
 //! of a part from 2019 on. At 0 bytes the benchmarks call nothing, so these rows are left out. Builds that check
 //! results have a column of defects. With `-multi`, several groups of processes run at the same time; with `-map`,
 //! processes are renumbered.
@@ -480,6 +480,8 @@ impl<'t> Table<'t> {
                 return Ok(());
             }
             (Collective::ReduceScatter, Some(SIZED_BY_PART..)) => Sized::Part,
+            // All parts have this size.
+            (Collective::Allgatherv | Collective::Gatherv | Collective::Scatterv, _) => Sized::Part,
             _ => Sized::Alike,
         };
         let (datatype, operator) = match head.reduction_elements() {

@@ -28,7 +28,7 @@ use crate::statements::Statements;
 use crate::{ImportFormat, ImportOptions};
 
 /// The names of tests and their collectives.
-const TESTS: [(&str, Collective); 10] = [
+const TESTS: [(&str, Collective); 15] = [
     ("Broadcast", Collective::Bcast),
     ("Reduce", Collective::Reduce),
     ("Allreduce", Collective::Allreduce),
@@ -39,6 +39,11 @@ const TESTS: [(&str, Collective); 10] = [
     ("Reduce_scatter_block", Collective::ReduceScatterBlock),
     ("All-to-All Personalized Exchange", Collective::Alltoall),
     ("Barrier", Collective::Barrier),
+    ("All-to-Allv Personalized Exchange", Collective::Alltoallv),
+    ("All-to-Allw Personalized Exchange", Collective::Alltoallw),
+    ("Allgatherv", Collective::Allgatherv),
+    ("Gatherv", Collective::Gatherv),
+    ("Scatterv", Collective::Scatterv),
 ];
 
 /// The first release, as major and minor number, that names the datatype.
@@ -424,6 +429,8 @@ impl<'t> Table<'t> {
         self.rows.check_ascending(line.number, bytes);
         let sized = match collective {
             Collective::ReduceScatterBlock => Sized::Vector,
+            // All parts have this size.
+            Collective::Allgatherv | Collective::Gatherv | Collective::Scatterv => Sized::Part,
             _ => Sized::Alike,
         };
         let operator = Operator::Sum;

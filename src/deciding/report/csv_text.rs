@@ -14,12 +14,12 @@ use crate::view::View;
 
 /// The columns, which the help text of `colltune report` explains. Times are in seconds, sizes in bytes; values that
 /// are unknown or do not apply are empty.
-const COLUMNS: &str = "collective operators datatype operator nodes ppn bytes candidate seconds seconds_low \
+const COLUMNS: &str = "collective operators datatype operator distribution nodes ppn bytes candidate seconds seconds_low \
                        seconds_high launches repetitions speedup speedup_low speedup_high speedup_coverage \
                        speedup_launches chosen_colltune chosen_library expected_seconds source verdict";
 
 /// The number of columns.
-const WIDTH: usize = 23;
+const WIDTH: usize = 24;
 
 /// All cells with all candidates, under a header.
 ///
@@ -68,6 +68,11 @@ fn candidate_row(result: &CellDecision, ranked: &Ranked) -> [String; WIDTH] {
         datatype.to_owned(),
         cell.operator
             .map_or_else(String::new, |operator| operator.name().to_owned()),
+        if cell.collective.is_irregular() {
+            cell.distribution.name().to_owned()
+        } else {
+            String::new()
+        },
         cell.shape.nodes.to_string(),
         cell.shape.ppn.to_string(),
         cell.bytes.to_string(),

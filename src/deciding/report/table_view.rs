@@ -84,6 +84,7 @@ fn comparison_of_entry(
         operators: entry.operators,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: None,
         sizes: found.to_vec(),
         rules: entry.rules.clone(),
         library_rules: of_library
@@ -140,6 +141,7 @@ fn decisions_of_entry(
                 bytes,
                 datatype: Datatype::Byte,
                 operator: None,
+                distribution: schedule::Distribution::Uniform,
             },
             operators: entry.operators,
             verdict: match entry.source {

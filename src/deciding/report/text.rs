@@ -47,12 +47,17 @@ pub(crate) fn without_collective(name: &str) -> String {
     format!("{source}{id}{parameters}")
 }
 
-/// The title of a comparison: `allreduce on 1x2`, with the class of operators if there are several.
+/// The title of a comparison: `allreduce on 1x2`, with the class of operators if there are several, and with the
+/// distribution of an irregular collective's data.
 pub(crate) fn comparison_title(comparison: &Comparison) -> String {
     let (collective, shape) = (comparison.collective, comparison.shape);
+    let of = match comparison.distribution {
+        Some(distribution) => format!(", {}", distribution.name()),
+        None => String::new(),
+    };
     match comparison.operators {
-        Operators::Any => format!("{collective} on {shape}"),
-        class => format!("{collective} on {shape}, {class} operators"),
+        Operators::Any => format!("{collective} on {shape}{of}"),
+        class => format!("{collective} on {shape}{of}, {class} operators"),
     }
 }
 
@@ -64,7 +69,7 @@ pub(crate) fn verdict_text(decision: &CellDecision) -> String {
             .is_some_and(|r| r.candidate == decision.chosen)
     };
     let text = match decision.verdict {
-        Verdict::NearFastest | Verdict::Confirmed if !is_chosen() => {
+        Verdict::NearFastest | Verdict::LosesNowhere | Verdict::Confirmed if !is_chosen() => {
             return format!("{} chosen instead", short_name(&decision.chosen));
         }
         Verdict::Fastest | Verdict::NearFastest => "chosen",
@@ -80,6 +85,8 @@ pub(crate) fn verdict_text(decision: &CellDecision) -> String {
         Verdict::TooFewLaunches => "default: too few launches",
         Verdict::DefaultFastest => "default: faster",
         Verdict::TypesDisagree => "default: none good for all types",
+        Verdict::LosesNowhere => "chosen: loses at no size",
+        Verdict::LosesElsewhere => "default: others lose elsewhere",
         Verdict::NoRival | Verdict::DefaultNotMeasured => "default: nothing else measured",
         Verdict::Extrapolated => "not measured: by the model",
     };

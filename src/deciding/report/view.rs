@@ -11,7 +11,7 @@ use table::{
     Deployment, Deployments, Lack, OperatorClass, Operators, Policy, Provenance, Query, Rule,
     ShapeRules, Table,
 };
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Operator, RankOrder};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Distribution, Operator, RankOrder};
 use wire::{Environment, FailureRecord};
 
 use crate::text::verdict_text;
@@ -164,6 +164,9 @@ pub struct Comparison {
     pub datatype: Datatype,
     /// The operator measured with; `None` if the collective combines nothing.
     pub operator: Option<Operator>,
+    /// The distribution of the data measured with; `None` if the collective is not irregular, or if the times are of
+    /// several.
+    pub distribution: Option<Distribution>,
     /// The decisions at the sizes at which the default was measured, ascending.
     pub sizes: Vec<CellDecision>,
     /// The table's rules, ascending.
@@ -182,6 +185,7 @@ struct ComparisonKey {
     operators: Operators,
     datatype: Datatype,
     operator: Option<Operator>,
+    distribution: Option<Distribution>,
 }
 
 impl Comparison {
@@ -198,6 +202,7 @@ impl Comparison {
                 shape,
                 datatype,
                 operator,
+                distribution,
                 ..
             } = decision.cell;
             // A comparison covers both classes of operators if the table has the same rules for both.
@@ -209,6 +214,7 @@ impl Comparison {
                 operators,
                 datatype,
                 operator,
+                distribution: collective.is_irregular().then_some(distribution),
             };
             series.entry(key).or_default().push(decision);
         }
@@ -230,6 +236,7 @@ impl Comparison {
             operators,
             datatype,
             operator,
+            distribution,
         } = key;
         let entries = table.collectives.get(&collective);
         let entries = || entries.into_iter().flatten().filter(|e| e.shape == shape);
@@ -249,6 +256,7 @@ impl Comparison {
             operators,
             datatype,
             operator,
+            distribution,
             sizes: decisions
                 .iter()
                 .filter(has_default)

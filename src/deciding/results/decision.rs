@@ -64,10 +64,24 @@ pub enum Verdict {
     /// The interval includes 1, so the best other candidate may be faster or slower than the default.
     #[error("the difference between the default and the best other candidate may be noise")]
     WithinNoise,
-    /// A candidate beats the default here, but none is acceptable for every datatype and operator measured at this
-    /// size, among which tables do not distinguish.
-    #[error("no single candidate is good enough for every datatype and operator measured")]
+    /// A candidate beats the default here, but none is acceptable for every datatype, operator and distribution measured
+    /// at this size, among which tables do not distinguish.
+    #[error(
+        "no single candidate is good enough for every datatype, operator and distribution measured"
+    )]
     TypesDisagree,
+    /// The candidate is chosen for all sizes and distributions on this shape, among which tables do not distinguish: it
+    /// beats the default at others, and loses at none.
+    #[error(
+        "it beats the default at other sizes or distributions and loses at none, and one rule holds for all"
+    )]
+    LosesNowhere,
+    /// A candidate beats the default here, but none that does so loses at no other size and distribution, among which
+    /// tables do not distinguish.
+    #[error(
+        "what beats the default here loses at another size or distribution, and one rule holds for all"
+    )]
+    LosesElsewhere,
     /// Only the default was measured.
     #[error("nothing else was measured")]
     NoRival,
@@ -178,7 +192,10 @@ impl CellDecision {
     /// Whether measurements favour another candidate over the default.
     pub fn replaces_default(&self) -> bool {
         match self.verdict {
-            Verdict::Fastest | Verdict::NearFastest | Verdict::Confirmed => true,
+            Verdict::Fastest
+            | Verdict::NearFastest
+            | Verdict::LosesNowhere
+            | Verdict::Confirmed => true,
             Verdict::OfTable => self.chosen != Candidate::Default,
             _ => false,
         }

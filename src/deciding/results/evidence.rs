@@ -41,6 +41,8 @@ pub struct Explanation {
 pub struct Evidence {
     /// Size of the call in bytes.
     pub bytes: u64,
+    /// The distribution of the data of an irregular collective; null for others.
+    pub distribution: Option<String>,
     /// The full name of the chosen candidate.
     pub chosen: String,
     /// The reason, as a sentence without a full stop.

@@ -88,6 +88,8 @@ impl MpiLibrary for Mpich {
             Collective::Allreduce => vec![9],
             Collective::Allgather if ranks.is_power_of_two() => vec![of_all_ranks(524_288)],
             Collective::Allgather => vec![of_all_ranks(81_920)],
+            Collective::Allgatherv if ranks.is_power_of_two() => vec![524_288],
+            Collective::Allgatherv => vec![81_920],
             Collective::ReduceScatter => vec![524_288],
             Collective::ReduceScatterBlock => vec![of_all_ranks(524_288)],
             Collective::Alltoall if ranks < 8 => vec![32_769],

@@ -17,7 +17,7 @@ use crate::vector::PartSizes;
 ///
 /// Every distribution of blocks is symmetric, as calls in place require: the block from one rank to another is as long
 /// as the one in the other direction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Distribution {
     /// Parts and blocks are as even as possible.
     #[default]
@@ -42,6 +42,16 @@ impl Distribution {
             Self::Sparse => "sparse",
             Self::Dominated => "dominated",
         }
+    }
+
+    /// The distribution with this name.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|known| known.name() == name)
+    }
+
+    /// Whether it is [`Self::Uniform`].
+    pub fn is_uniform(&self) -> bool {
+        *self == Self::Uniform
     }
 
     /// The length of each rank's part, of `units` in all.
@@ -85,6 +95,17 @@ impl Distribution {
             Self::Dominated if from == 0 || to == 0 => share(all * all, 2 * (2 * all - 1)),
             Self::Dominated => share(all * all, 2 * (all - 1) * (all - 1)),
         }
+    }
+
+    /// The most units that any rank sends, or receives, if blocks have about `mean` units on average; saturates instead
+    /// of overflowing.
+    pub fn longest_row(self, mean: u64, ranks: u32) -> u64 {
+        // The rows of ranks with the same rest by 8 are alike, apart from that of rank 0.
+        let row = |from: Rank| {
+            let blocks = (0..ranks).map(|to| self.block_count(mean, ranks, from, to));
+            blocks.fold(0, u64::saturating_add)
+        };
+        (0..ranks.min(9)).map(row).max().unwrap_or(0)
     }
 }
 

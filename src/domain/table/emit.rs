@@ -80,6 +80,7 @@ fn write_provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt:
         networks,
         launches,
         pattern,
+        distributions,
         min_confidence,
         warnings,
     } = provenance;
@@ -106,6 +107,10 @@ fn write_provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt:
     writeln!(f, "  launches: {launches}")?;
     if !pattern.is_together() {
         writeln!(f, "  pattern: {pattern}")?;
+    }
+    if !distributions.is_empty() {
+        let names: Vec<_> = distributions.iter().map(|known| known.name()).collect();
+        writeln!(f, "  distributions: [{}]", names.join(", "))?;
     }
     if *min_confidence != Confidence::default() {
         writeln!(f, "  min_confidence: {min_confidence}")?;

@@ -246,7 +246,9 @@ impl Table {
     ///    marked and has low confidence.
     /// 4. If there is no entry, the library's default, with low confidence and an unknown time.
     ///
-    /// *Size.* The last rule of the entry whose `from_bytes` does not exceed the message size decides.
+    /// *Size.* The last rule of the entry whose `from_bytes` does not exceed the message size decides. The size is
+    /// ignored where a collective does not decide by size ([`Collective::decides_by_size`]); there the expected times
+    /// are unknown, unless there is no data, and the speed-up is that of the rule.
     ///
     /// *Times.* At measured sizes, times are as measured; between them, they are interpolated linearly in the
     /// logarithms of size and time. Below the smallest size they are constant. Above the largest they are proportional
@@ -258,6 +260,14 @@ impl Table {
     /// rule or, without such a point, by the speed-up of the rule. Between measured sizes, speed-ups are interpolated
     /// like times; beyond them, the speed-up at the nearest measured size holds.
     pub fn lookup(&self, query: &Query) -> Decision<'_> {
+        let query = &Query {
+            bytes: if query.collective.decides_by_size() {
+                query.bytes
+            } else {
+                0
+            },
+            ..*query
+        };
         let decide = || {
             let (entry, matched) = self.answering_entry(query)?;
             let rule = rule_at(&entry.rules, query.bytes)?;
@@ -374,7 +384,9 @@ fn decide_by_rule<'t>(
     provenance: &'t Provenance,
 ) -> Decision<'t> {
     let is_default = rule.candidate == Candidate::Default;
-    let times = Times::at_size(entry, rule, query.bytes);
+    // The times at the smallest size say nothing about a call of unknown size.
+    let knows_size = query.collective.decides_by_size() || !query.collective.has_data();
+    let times = Times::at_size(entry, rule, query.bytes).filter(|_| knows_size);
     let default_seconds = times.map(|times| times.default_seconds);
     let expected_seconds = times.and_then(|times| times.seconds);
     let exact = matches!(matched, ShapeMatch::Measured | ShapeMatch::Model);

@@ -329,6 +329,14 @@ fn read_rules(
         };
         return Err(item.key("from").problem_here(problem));
     }
+    let has_one_rule = group.collective.is_irregular() && !group.collective.decides_by_size();
+    if let Some(second) = rules.get(1).filter(|_| has_one_rule) {
+        let problem = Problem::NoCommonSize {
+            collective: group.collective,
+            from_bytes: second.from_bytes,
+        };
+        return Err(place.index(1).key("from").problem_here(problem));
+    }
     if rules.is_empty() {
         let remedy = "write one rule at least, as in `- {from: 0, candidate: default, confidence: \
                       high}`";

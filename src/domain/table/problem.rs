@@ -103,6 +103,14 @@ pub(crate) enum Problem {
     #[error("the first rule starts at {from_bytes} bytes: smaller messages have no rule")]
     #[help("let the first rule start `from: 0`")]
     Gap { from_bytes: u64 },
+    #[error(
+        "a rule of {collective} starts at {from_bytes} bytes, but ranks that know only their own counts cannot agree on a size"
+    )]
+    #[help("keep one rule for the shape, `from: 0`")]
+    NoCommonSize {
+        collective: Collective,
+        from_bytes: u64,
+    },
     #[error("{bytes} bytes does not come after {previous} bytes")]
     #[help("list sizes in ascending order, each once: a rule ends where the next one starts")]
     NotAscending { bytes: u64, previous: u64 },

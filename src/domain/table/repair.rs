@@ -125,7 +125,8 @@ impl Table {
 /// Turns back to the default the sizes at which verdicts found a rule's candidate slower or failing, and their
 /// surroundings in the rule: up to the next size at which the candidate was measured and not found wrong, or to the
 /// rule's end, since nothing is known in between. Of several verdicts about one size, class of operators and
-/// deployment, the last one counts; but after a wrong one, only one that found the candidate faster does.
+/// deployment, the last one counts; but after a wrong one, only one that found the candidate faster does. The one rule of
+/// a collective that does not decide by size is turned back as a whole.
 pub fn turn_back(
     collectives: &mut BTreeMap<Collective, Vec<ShapeRules>>,
     verdicts: &[Verdict],
@@ -158,7 +159,16 @@ fn wrong_parts(
             verdict.candidate == rule.candidate && sizes.contains(&verdict.bytes)
         });
         let of_rule: Vec<&Verdict> = of_rule.copied().collect();
-        for wrong in wrong_sizes(entry, &sizes, &of_rule) {
+        let wrong_ranges = if collective.is_irregular() && !collective.decides_by_size() {
+            // The rule holds for all sizes or for none.
+            let is_any_wrong = standing_verdicts(&of_rule)
+                .iter()
+                .any(|verdict| verdict.is_wrong());
+            is_any_wrong.then(|| sizes.clone()).into_iter().collect()
+        } else {
+            wrong_sizes(entry, &sizes, &of_rule)
+        };
+        for wrong in wrong_ranges {
             parts.push(TurnedBack {
                 rule: entry.rule_place(collective, rule.from_bytes),
                 candidate: rule.candidate.clone(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, IntoStaticStr};
-use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder, Through};
+use vocabulary::{Candidate, CommShape, Distribution, Library, Pattern, RankOrder, Through};
 
 use crate::{CandidateTimes, Deployments, Operators, RuleSource, Verdict};
 
@@ -50,6 +50,8 @@ pub struct Table {
 impl Table {
     /// The version of the format in which the table is written.
     pub(crate) fn format_version(&self) -> u32 {
+        let distributions =
+            (!self.provenance.distributions.is_empty()).then_some(VERSION_WITH_ALL_COLLECTIVES);
         let networks = (!self.provenance.networks.is_empty()).then_some(VERSION_WITH_NETWORKS);
         let of_entries = self.collectives.iter().flat_map(|(collective, entries)| {
             let chosen = entries.iter().flat_map(|entry| &entry.rules);
@@ -62,7 +64,10 @@ impl Table {
         let verdicts = self.verdicts.iter();
         let of_verdicts =
             verdicts.map(|verdict| version_with_candidate(verdict.collective, &verdict.candidate));
-        let needed = of_entries.chain(of_verdicts).chain(networks);
+        let needed = of_entries
+            .chain(of_verdicts)
+            .chain(networks)
+            .chain(distributions);
         needed.max().unwrap_or(VERSION_WITH_CURRENT_NAMES)
     }
 
@@ -74,6 +79,9 @@ impl Table {
 
 /// The first version of the format in which a rule for a collective can name a candidate.
 fn version_with_candidate(collective: Collective, candidate: &Candidate) -> u32 {
+    if collective.is_irregular() {
+        return VERSION_WITH_ALL_COLLECTIVES;
+    }
     let is_later = ABSENT_BEFORE.contains(&collective)
         || LIBRARY_ONLY_BEFORE.contains(&collective) && candidate.is_ours();
     if is_later {
@@ -112,6 +120,10 @@ pub struct Provenance {
     /// The pattern of the measured calls.
     #[serde(default)]
     pub pattern: Pattern,
+    /// The distributions of the data in irregular collectives with which these were measured; empty without irregular
+    /// collectives.
+    #[serde(default, deserialize_with = "vocabulary::read_distributions")]
+    pub distributions: Vec<Distribution>,
     /// The least confidence of deployed rules, unless a [`Policy`](crate::Policy) gives another.
     #[serde(default)]
     pub min_confidence: Confidence,
@@ -171,10 +183,12 @@ pub struct ShapeRules {
     pub deployments: Deployments,
     /// The origin of the rules.
     pub source: RuleSource,
-    /// The rules, at least one, by strictly ascending `from_bytes`; the first starts at 0.
+    /// The rules, at least one, by strictly ascending `from_bytes`; the first starts at 0. There is one rule for an
+    /// irregular collective that does not decide by size ([`Collective::decides_by_size`]).
     pub rules: Vec<Rule>,
     /// The measured points, by strictly ascending size, from which [`Table::lookup`] derives expected times; without
-    /// points, these are unknown.
+    /// points, these are unknown. Where several distributions were measured, times and speed-ups are geometric means
+    /// over them.
     pub measured: Vec<MeasuredPoint>,
     /// The times at the measured sizes of candidates that may be the fastest, or the same as the default, on shapes
     /// between this one and others ([`Table::lookup`]); may be empty.

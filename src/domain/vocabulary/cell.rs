@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use schedule::{Collective, Placed, Request};
-use serde::{Deserialize, Serialize};
+use schedule::{Collective, Distribution, Placed, Request};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 use strum_macros::IntoStaticStr;
 
 use crate::Parameters;
@@ -151,6 +152,13 @@ pub struct Cell {
     /// The operator; `None` where nothing is combined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operator: Option<Operator>,
+    /// The distribution of the data over parts or blocks; uniform unless [`Collective::is_irregular`].
+    #[serde(
+        default,
+        with = "distribution_name",
+        skip_serializing_if = "Distribution::is_uniform"
+    )]
+    pub distribution: Distribution,
 }
 
 impl Cell {
@@ -166,6 +174,7 @@ impl Cell {
             && reduces == (self.datatype != Datatype::Byte)
             && self.bytes.is_multiple_of(self.datatype.size_bytes())
             && (self.collective.has_data() || self.bytes == 0)
+            && (self.collective.is_irregular() || self.distribution.is_uniform())
     }
 
     /// Bytes of the whole vector, of which all buffers of the call are pieces (in an alltoall, one rank's blocks for
@@ -185,6 +194,7 @@ impl Cell {
             units: self.bytes.div_ceil(unit_bytes),
             parameters: parameters.in_units(unit_bytes),
             commutative: self.commutes(),
+            distribution: self.distribution,
             placed: Placed::Block {
                 per_node: self.shape.ppn,
             },
@@ -201,6 +211,7 @@ impl fmt::Display for Cell {
             bytes,
             datatype,
             operator,
+            distribution,
         } = self;
         write!(f, "{collective} {shape}")?;
         if collective.has_data() {
@@ -213,9 +224,13 @@ impl fmt::Display for Cell {
             _ if collective.is_sized_by_part() => f.write_str(" a rank")?,
             _ => {}
         }
-        match operator {
-            Some(operator) => write!(f, " of {} {}", datatype.name(), operator.name()),
-            None => Ok(()),
+        if let Some(operator) = operator {
+            write!(f, " of {} {}", datatype.name(), operator.name())?;
+        }
+        if distribution.is_uniform() {
+            Ok(())
+        } else {
+            write!(f, ", {}", distribution.name())
         }
     }
 }
@@ -241,4 +256,42 @@ pub mod collective_name {
         let name = String::deserialize(from)?;
         Collective::from_name(&name).ok_or_else(|| D::Error::custom(UnknownCollective(name)))
     }
+}
+
+/// Serializes a [`Distribution`] by its name, for `#[serde(with = "...")]`.
+mod distribution_name {
+    use schedule::Distribution;
+    use serde::{Deserialize, Deserializer, Serializer, de::Error};
+
+    pub(super) fn serialize<S: Serializer>(value: &Distribution, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(value.name())
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        from: D,
+    ) -> Result<Distribution, D::Error> {
+        distribution_with_name(&String::deserialize(from)?).map_err(D::Error::custom)
+    }
+
+    /// The distribution with a name, or what is wrong with the name.
+    pub(super) fn distribution_with_name(name: &str) -> Result<Distribution, String> {
+        Distribution::from_name(name).ok_or_else(|| {
+            let known = Distribution::ALL.map(Distribution::name).join(", ");
+            format!("unknown distribution `{name}`; known: {known}")
+        })
+    }
+}
+
+/// Reads a list of [`Distribution`]s by their names, for `#[serde(deserialize_with = "...")]`.
+///
+/// # Errors
+/// An unknown name, with the known ones.
+pub fn read_distributions<'de, D: Deserializer<'de>>(
+    from: D,
+) -> Result<Vec<Distribution>, D::Error> {
+    let names = Vec::<String>::deserialize(from)?;
+    let named = names
+        .iter()
+        .map(|name| distribution_name::distribution_with_name(name));
+    named.collect::<Result<_, _>>().map_err(D::Error::custom)
 }

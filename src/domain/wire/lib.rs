@@ -26,4 +26,4 @@ pub const UNTIL_VARIABLE: &str = "COLLTUNE_UNTIL";
 pub const RULES_VARIABLE: &str = "COLLTUNE_RULES";
 
 /// The version of the plan and record formats; a driver refuses a plan of another version.
-pub const WIRE_VERSION: u32 = 10;
+pub const WIRE_VERSION: u32 = 11;

@@ -17,11 +17,16 @@ const SIMULATOR_VERSION: u32 = 1;
 
 /// Collectives whose rules are not part of the digest, since they came later: machines keep their identity. A change of
 /// these rules must raise the version of the simulator.
-const LATER: [Collective; 4] = [
+const LATER: [Collective; 9] = [
     Collective::Alltoall,
     Collective::Barrier,
     Collective::Scan,
     Collective::Exscan,
+    Collective::Alltoallv,
+    Collective::Alltoallw,
+    Collective::Allgatherv,
+    Collective::Gatherv,
+    Collective::Scatterv,
 ];
 
 /// The library that represents a machine: `simulated`, with a version that consists of the machine's name and the

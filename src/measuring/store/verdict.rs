@@ -100,6 +100,7 @@ fn verdict_from_row(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdic
             OperatorClass::Commutative => Operator::Sum,
             OperatorClass::Noncommutative => Operator::Noncommutative,
         }),
+        distribution: vocabulary::Distribution::Uniform,
     };
     if !cell.collective.is_reduction() {
         cell.operator = None;

@@ -31,7 +31,9 @@ pub(super) fn list_algorithms(tool: &Tool) -> Result<Vec<ListedAlgorithm>, ExecE
     }
     let mut listed = Vec::new();
     for collective in Collective::SERVED {
-        let Some(variable) = tool.find_variable(&algorithm_variable(collective, ""))? else {
+        let variable = tool.find_variable(&algorithm_variable(collective, ""))?;
+        // That of allgatherv can only be set before the library starts.
+        let Some(variable) = variable.filter(|variable| variable.is_writable) else {
             continue;
         };
         let items = variable.items.iter();
@@ -88,8 +90,9 @@ pub(super) fn duplicate_with_forcing(
     let collective = listed.algorithm.collective;
     let mut settings: Vec<(Variable, i32)> = Vec::new();
     for other in Collective::SERVED {
-        // If a release lacks a variable, that collective cannot be forced.
-        let Some(variable) = tool.find_variable(&algorithm_variable(other, ""))? else {
+        // If a release lacks a variable, or cannot change it, that collective cannot be forced.
+        let variable = tool.find_variable(&algorithm_variable(other, ""))?;
+        let Some(variable) = variable.filter(|variable| variable.is_writable) else {
             continue;
         };
         let number = if other == collective {

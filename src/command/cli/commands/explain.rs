@@ -87,6 +87,7 @@ fn explanation_text(explanation: &Explanation) -> String {
 fn evidence_text(evidence: &Evidence, pattern: Pattern) -> String {
     let Evidence {
         bytes,
+        distribution,
         chosen,
         why,
         ranking,
@@ -97,8 +98,11 @@ fn evidence_text(evidence: &Evidence, pattern: Pattern) -> String {
     let rows = ranking.iter().map(|ranked| ranked_row(ranked, chosen));
     let columns = " | candidate | median> | interval | speed-up> | interval | predicted> | \
                    launches> | repetitions> | eliminated> | invalid>?";
+    let distributed = distribution
+        .as_ref()
+        .map_or_else(String::new, |distribution| format!(", {distribution},"));
     format!(
-        "At {} bytes {chosen} is chosen: {why}{margin}.{}\n{}{}{}",
+        "At {} bytes{distributed} {chosen} is chosen: {why}{margin}.{}\n{}{}{}",
         format_bytes(*bytes),
         default_text(ranking, chosen),
         text_table(columns, rows).to_text(),

@@ -140,6 +140,8 @@ struct Share<'a> {
     cells: usize,
     /// The sizes in bytes.
     bytes: BTreeSet<u64>,
+    /// The distributions of the data, as in `skewed`; empty unless the collective is irregular.
+    distributions: BTreeSet<&'static str>,
     /// Full names.
     #[serde(serialize_with = "serialize_names")]
     #[schemars(with = "Vec<String>")]
@@ -180,6 +182,9 @@ fn shares_by_collective(agenda: &Agenda) -> Vec<Share<'_>> {
         let share = shares.entry(cell.collective).or_default();
         share.cells += 1;
         share.bytes.insert(cell.bytes);
+        if cell.collective.is_irregular() {
+            share.distributions.insert(cell.distribution.name());
+        }
         share.candidates.extend(candidates);
     }
     for (cell, merged) in &agenda.scope.merged {
@@ -511,6 +516,11 @@ impl Share<'_> {
             (Some(only), _) => format!(", {} bytes", format_bytes(*only)),
             _ => String::new(),
         };
+        let distributions: Vec<&str> = self.distributions.iter().copied().collect();
+        let distributed = match &distributions[..] {
+            [] => String::new(),
+            names => format!(", {}", names.join(" and ")),
+        };
         // Full names, as in campaigns.
         let names = self
             .candidates
@@ -519,7 +529,7 @@ impl Share<'_> {
         let mut algorithms: Vec<&str> = names.collect();
         algorithms.dedup();
         format!(
-            "{}{sizes}, {} of {}: {}",
+            "{}{sizes}{distributed}, {} of {}: {}",
             format_counted(self.cells, "cell"),
             format_counted(self.candidates.len(), "candidate"),
             format_counted(algorithms.len(), "algorithm"),

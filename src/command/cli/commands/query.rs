@@ -43,13 +43,14 @@ pub(super) struct QuestionArgs {
     #[arg(long, value_parser = values::rank_order_parser())]
     order: Option<RankOrder>,
     /// Size of one rank's vector, or of its contribution or part in gather, scatter, allgather and
-    /// reduce_scatter_block, or of a block for one rank in alltoall; as in 512, 64K or 8MiB (K =
-    /// 1024). A barrier has none: there it is ignored
+    /// reduce_scatter_block, or of a block for one rank in alltoall, or of all ranks' contributions together in
+    /// allgatherv; as in 512, 64K or 8MiB (K = 1024). A barrier has none: there it is ignored, as in alltoallv,
+    /// alltoallw, gatherv and scatterv, where ranks do not know a common size
     #[arg(
         long,
         short,
         value_parser = vocabulary::units::parse_bytes,
-        required_if_eq_any = collectives_with_data().map(|collective| ("collective", collective.name()))
+        required_if_eq_any = collectives_by_size().map(|collective| ("collective", collective.name()))
     )]
     bytes: Option<u64>,
     /// Whether the operator of a reduction commutes
@@ -61,10 +62,10 @@ pub(super) struct QuestionArgs {
     deployment: Deployment,
 }
 
-/// The collectives that move data.
-fn collectives_with_data() -> impl Iterator<Item = Collective> {
+/// The collectives of which decisions may depend on the size.
+fn collectives_by_size() -> impl Iterator<Item = Collective> {
     let measured = Collective::SERVED.into_iter();
-    measured.filter(|collective| collective.has_data())
+    measured.filter(|collective| collective.decides_by_size())
 }
 
 impl QuestionArgs {

@@ -22,7 +22,7 @@ use crate::values;
 /// (`–`), another candidate may be faster but was not confirmed in time (`?`), or nothing was compared with it.
 ///
 /// The CSV report has a row for each cell, class of operators and candidate, with times in seconds, sizes in bytes, and
-/// empty fields for unknown values. Its columns: `collective`, `operators`, `datatype`, `operator`, `nodes`,
+/// empty fields for unknown values. Its columns: `collective`, `operators`, `datatype`, `operator`, `distribution`, `nodes`,
 /// `ppn` (ranks per node), `bytes`, `candidate`, `seconds` (median over launches), `seconds_low`,
 /// `seconds_high` (its interval), `launches`, `repetitions`, `speedup` (the default's time divided by
 /// the candidate's, paired inside launches), `speedup_low`, `speedup_high`, `speedup_coverage` (its

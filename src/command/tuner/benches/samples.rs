@@ -113,6 +113,7 @@ fn plan(launch: u32, folder: &Path) -> Plan {
             bytes: 8 * u64::from(id + 1),
             datatype: Datatype::Float64,
             operator: Some(Operator::Sum),
+            distribution: schedule::Distribution::Uniform,
         };
         let candidates = (0..CANDIDATES).map(candidate).collect();
         PlannedTask {

@@ -165,6 +165,7 @@ mod tests {
             bytes,
             datatype: Datatype::Byte,
             operator: None,
+            distribution: schedule::Distribution::Uniform,
         }
     }
 

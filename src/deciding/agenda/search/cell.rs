@@ -20,7 +20,7 @@ const HOPE: f64 = 0.25;
 const MORE_ROUNDS: u32 = 2;
 
 /// The most launches of a cell, as a multiple of the campaign's launches.
-const MOST_ROUNDS: u32 = 3;
+pub(super) const MOST_ROUNDS: u32 = 3;
 
 /// A candidate without its block or segment size.
 pub(crate) fn without_block_size(candidate: &Candidate) -> Candidate {

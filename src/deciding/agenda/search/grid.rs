@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use campaign::Campaign;
 use schedule::Collective;
-use vocabulary::{Candidate, Cell, Operator};
+use vocabulary::{Candidate, Cell, Distribution, Operator};
 
 use super::cell::without_block_size;
 use super::guide::Guide;
+use super::joint;
 use super::known::{KnownMeasurements, RelativeTime};
 
 /// The approximate number of sizes that are measured first in a shape.
@@ -27,7 +28,7 @@ pub(crate) const STAKE: f64 = 0.1;
 /// choice is measured before anything else is refined.
 const LARGE_GAIN: f64 = 1.5;
 
-/// The cells of one collective, operator and number of ranks per node, by number of nodes and then by size. Shapes with
+/// The cells of one collective, operator, distribution and number of ranks per node, by number of nodes and then by size. Shapes with
 /// a power of two ranks and others are separate series, since many algorithms suit only one of the two.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CellSeries {
@@ -37,10 +38,17 @@ pub(crate) struct CellSeries {
 impl CellSeries {
     /// All series of a grid.
     pub(crate) fn split_grid(cells: &[Cell]) -> Vec<Self> {
-        let mut by_key: BTreeMap<(Collective, Option<Operator>, u32, bool), Self> = BTreeMap::new();
+        type Key = (Collective, Option<Operator>, Distribution, u32, bool);
+        let mut by_key: BTreeMap<Key, Self> = BTreeMap::new();
         for cell in cells {
             let is_power = cell.shape.ranks().is_power_of_two();
-            let key = (cell.collective, cell.operator, cell.shape.ppn, is_power);
+            let key = (
+                cell.collective,
+                cell.operator,
+                cell.distribution,
+                cell.shape.ppn,
+                is_power,
+            );
             let rows = &mut by_key.entry(key).or_default().rows;
             rows.entry(cell.shape.nodes).or_default().push(*cell);
         }
@@ -174,7 +182,16 @@ impl Survey<'_> {
     /// The sites of one row: widely spaced sizes, and sizes where the choice changes. `beside` are the rows between
     /// which it lies.
     fn sites_of_row(&self, row: &[Cell], beside: &[&Vec<Cell>]) -> Vec<Site> {
-        let first = coarse_indices(row.len(), COARSE_SIZES, COARSE_SIZES - 1);
+        // One rule for all sizes is measured at all of them, and no size between them matters.
+        let has_one_rule = row
+            .first()
+            .is_some_and(|cell| joint::shares_one_rule(cell.collective));
+        let few = if has_one_rule {
+            row.len()
+        } else {
+            COARSE_SIZES
+        };
+        let first = coarse_indices(row.len(), few, COARSE_SIZES - 1);
         let others = |place: usize| -> Vec<Cell> {
             // Rows may have different sizes.
             let cells = beside.iter().flat_map(|other_row| other_row.iter());
@@ -190,6 +207,9 @@ impl Survey<'_> {
                 has_large_gain: false,
             })
             .collect();
+        if has_one_rule {
+            return sites;
+        }
         for pair in first.windows(2) {
             self.add_sizes_between(row, pair[0], pair[1], &mut sites);
         }

@@ -8,6 +8,7 @@ use vocabulary::{Candidate, Cell};
 use super::blocks;
 use super::cell::{CellRounds, without_block_size};
 use super::grid::{CandidateStanding, CellSeries, Site, Survey};
+use super::joint;
 use super::known::KnownMeasurements;
 use super::prune;
 
@@ -101,6 +102,7 @@ impl Guide<'_> {
         {
             sites.entry(site.cell).or_insert(site);
         }
+        self.add_distributions(&mut sites);
         // Where much is gained on one side only, the default stays in between: that is measured before other refinements.
         let is_new = |site: &Site| {
             self.known.launch_count(&site.cell) == 0
@@ -120,6 +122,16 @@ impl Guide<'_> {
             let site = sites.get(&cell);
             let (mut candidates, round) = match self.known.known_cell(&cell) {
                 Some(known) if known.has_failed(&Candidate::Default) => return None,
+                _ if joint::shares_one_rule(cell.collective) => {
+                    let launches = self.known.launch_count(&cell);
+                    let candidates = if self.known.is_compared(&cell) {
+                        self.candidates_for_one_rule(&cell, &grid)
+                    } else {
+                        site?;
+                        self.all_candidates(&cell)
+                    };
+                    (candidates, launches)
+                }
                 Some(known) if known.has_rivals() => {
                     let rounds = CellRounds {
                         guide: self,
@@ -153,6 +165,28 @@ impl Guide<'_> {
             self.defaults_alone(&grid)
         } else {
             requests
+        }
+    }
+
+    /// Adds the other distributions of irregular collectives at each size, since a rule holds for all distributions.
+    fn add_distributions(&self, sites: &mut BTreeMap<Cell, Site>) {
+        let irregular = sites
+            .values()
+            .filter(|site| site.cell.collective.is_irregular());
+        let irregular: Vec<Site> = irregular.cloned().collect();
+        for site in irregular {
+            for &distribution in self.campaign.distributions_of(site.cell.collective) {
+                let of_distribution = |cell: &Cell| Cell {
+                    distribution,
+                    ..*cell
+                };
+                let other = Site {
+                    cell: of_distribution(&site.cell),
+                    neighbours: site.neighbours.iter().map(of_distribution).collect(),
+                    ..site.clone()
+                };
+                sites.entry(other.cell).or_insert(other);
+            }
         }
     }
 
@@ -262,7 +296,7 @@ impl Guide<'_> {
 
     /// The campaign's families, which vary one phase of an algorithm that knows nodes at a time, and for each such
     /// algorithm one family that combines the phases with the best predictions.
-    fn families_to_try(&self, cell: &Cell) -> Vec<Family> {
+    pub(super) fn families_to_try(&self, cell: &Cell) -> Vec<Family> {
         let mut families = self.campaign.families(cell);
         // The best family of each algorithm, and whether its phases are complete: phases that are predicted to be slower
         // than the default ones do not join.
@@ -300,7 +334,12 @@ impl Guide<'_> {
     }
 
     /// The first block sizes to try, in bytes; near the minimum a factor of two costs little.
-    fn block_sizes(&self, cell: &Cell, family: &Family, near: &[(Cell, Candidate)]) -> Vec<u64> {
+    pub(super) fn block_sizes(
+        &self,
+        cell: &Cell,
+        family: &Family,
+        near: &[(Cell, Candidate)],
+    ) -> Vec<u64> {
         let parameters = &self.campaign.parameters;
         if !family.is_cut() {
             return vec![1];

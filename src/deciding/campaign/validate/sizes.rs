@@ -2,18 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use schedule::Collective;
+use schedule::{Collective, Distribution};
 use strict_yaml::{Field, OneOrMany, Scalar, Shorthand};
 use vocabulary::CommShape;
 use vocabulary::units::parse_byte_range;
 
 use super::{Checked, LARGEST_SIZE_BYTES, Validator};
-use crate::Problem;
 use crate::definition::SizesDefinition;
+use crate::{Campaign, Problem};
 
 const DEFAULT_SIZES: &str = "8..4M x4";
 /// The default sizes if every rank has a part of the vector, since many ranks then make the vector long.
 const DEFAULT_PART_SIZES: &str = "8..1M x4";
+/// The default sizes where a table has one rule for all sizes: few, since the rule is measured at all of them, for all
+/// distributions.
+const DEFAULT_WHOLE_SIZES_OF_ONE_RULE: &str = "1K..4M x16";
+const DEFAULT_BLOCK_SIZES_OF_ONE_RULE: &str = "16..64K x16";
 const DEFAULT_KEY: &str = "default";
 
 impl Validator<'_> {
@@ -23,6 +27,7 @@ impl Validator<'_> {
         given: Option<&SizesDefinition>,
         collectives: &[Collective],
         shapes: &[CommShape],
+        distributions: &[Distribution],
     ) -> Checked<BTreeMap<Collective, Vec<u64>>> {
         let field = Field::from_key("sizes");
         let standard = |sizes: &str| {
@@ -30,9 +35,17 @@ impl Validator<'_> {
             self.check_size_list(&field, &sizes)
         };
         let (wholes, mut parts) = (standard(DEFAULT_SIZES)?, standard(DEFAULT_PART_SIZES)?);
+        let wholes_of_one_rule = standard(DEFAULT_WHOLE_SIZES_OF_ONE_RULE)?;
         let most_ranks = shapes.iter().map(|shape| shape.ranks()).max();
         let longest_part = LARGEST_SIZE_BYTES / u64::from(most_ranks.unwrap_or(1).max(1));
         parts.retain(|bytes| *bytes <= longest_part);
+        let mut blocks_of_one_rule = standard(DEFAULT_BLOCK_SIZES_OF_ONE_RULE)?;
+        blocks_of_one_rule.retain(|bytes| {
+            let mut rows = shapes
+                .iter()
+                .map(|shape| longest_row_bytes(distributions, *bytes, shape.ranks()));
+            rows.all(|row| row <= LARGEST_SIZE_BYTES)
+        });
         let mut others = None;
         let mut own: BTreeMap<Collective, Vec<u64>> = BTreeMap::new();
         match given {
@@ -67,10 +80,11 @@ impl Validator<'_> {
                 sizes.insert(*collective, vec![0]);
                 continue;
             }
-            let usual = if collective.is_sized_by_part() {
-                &parts
-            } else {
-                &wholes
+            let usual = match (collective.is_sized_by_part(), collective.decides_by_size()) {
+                (true, true) => &parts,
+                (true, false) => &blocks_of_one_rule,
+                (false, true) => &wholes,
+                (false, false) => &wholes_of_one_rule,
             };
             let chosen = own.get(collective).or(others.as_ref()).unwrap_or(usual);
             let longest = chosen.last().copied().unwrap_or(0);
@@ -80,6 +94,9 @@ impl Validator<'_> {
                 field.key(DEFAULT_KEY)
             };
             self.refuse_long_vector(&place, *collective, longest, shapes)?;
+            if collective.has_block_counts() {
+                self.refuse_long_rows(&place, *collective, longest, shapes, distributions)?;
+            }
             sizes.insert(*collective, chosen.clone());
         }
         Ok(sizes)
@@ -107,6 +124,56 @@ impl Validator<'_> {
         }
     }
 
+    /// Refuses sizes of blocks for which a distribution gives a rank more than a call can send.
+    fn refuse_long_rows(
+        &self,
+        field: &Field,
+        collective: Collective,
+        bytes: u64,
+        shapes: &[CommShape],
+        distributions: &[Distribution],
+    ) -> Checked<()> {
+        let largest = shapes.iter().max_by_key(|shape| shape.ranks());
+        let Some(&shape) = largest else { return Ok(()) };
+        for &distribution in distributions {
+            let row = longest_row_bytes(&[distribution], bytes, shape.ranks());
+            if row > LARGEST_SIZE_BYTES {
+                let problem = Problem::Row {
+                    collective,
+                    shape,
+                    bytes,
+                    distribution,
+                    row,
+                };
+                return Err(self.value_error(field, problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// The distributions of irregular collectives, each once, in the order of [`Distribution::ALL`].
+    pub(super) fn check_distributions(
+        &self,
+        given: Option<&OneOrMany<Scalar>>,
+        collectives: &[Collective],
+    ) -> Checked<Vec<Distribution>> {
+        let Some(words) = given else {
+            return Ok(Campaign::DISTRIBUTIONS.to_vec());
+        };
+        let field = Field::from_key("distributions");
+        let known = Distribution::ALL.map(|known| (known.name(), known));
+        let named = self.check_words(&field, words, "distribution", &known)?;
+        if !collectives
+            .iter()
+            .any(|collective| collective.is_irregular())
+        {
+            return Err(self
+                .document
+                .error_at_key(&field, Problem::NothingDistributed));
+        }
+        Ok(named.into_iter().collect())
+    }
+
     /// Sizes and ranges of sizes: ascending, each once.
     pub(super) fn check_size_list(
         &self,
@@ -130,4 +197,12 @@ impl Validator<'_> {
         all.dedup();
         Ok(all)
     }
+}
+
+/// The most bytes that a rank sends in an alltoallv with blocks of `bytes` bytes on average.
+fn longest_row_bytes(distributions: &[Distribution], bytes: u64, ranks: u32) -> u64 {
+    let rows = distributions
+        .iter()
+        .map(|distribution| distribution.longest_row(bytes, ranks));
+    rows.max().unwrap_or(0)
 }

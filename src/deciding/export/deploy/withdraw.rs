@@ -69,6 +69,7 @@ pub fn empty_table(library: Library) -> Table {
             networks: Vec::new(),
             launches: 0,
             pattern: Pattern::Together,
+            distributions: Vec::new(),
             min_confidence: Confidence::default(),
             warnings: Vec::new(),
         },

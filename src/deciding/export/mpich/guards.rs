@@ -17,7 +17,11 @@ pub(super) const LARGEST: u64 = i32::MAX.unsigned_abs() as u64;
 pub(super) fn full_name(collective: Collective, id: &str) -> String {
     let name = collective.name();
     let capital = name[..1].to_uppercase() + &name[1..];
-    format!("MPIR_{capital}_intra_{id}")
+    match collective {
+        // These have one algorithm for communicators of both kinds.
+        Collective::Gatherv | Collective::Scatterv => format!("MPIR_{capital}_allcomm_{id}"),
+        _ => format!("MPIR_{capital}_intra_{id}"),
+    }
 }
 
 /// The condition on message sizes; `None` if the library has no safe one.
@@ -30,7 +34,7 @@ pub(super) fn size_key(collective: Collective) -> Option<Size> {
             Some(Size::Average)
         }
         Collective::Allgather | Collective::ReduceScatterBlock => Some(Size::TotalOfParts),
-        Collective::ReduceScatter => Some(Size::Total),
+        Collective::ReduceScatter | Collective::Allgatherv => Some(Size::Total),
         _ => None,
     }
 }
@@ -71,7 +75,9 @@ const WITH_PARAMETERS: &str = "tree pipelined_tree k_brucks k_dissemination rece
 /// not have.
 pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
     let is_plain = match (collective, native.id.as_str()) {
-        (Collective::Alltoall, id) => id != "pairwise_sendrecv_replace",
+        (Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw, id) => {
+            id != "pairwise_sendrecv_replace"
+        }
         (_, "nb" | "smp") => false,
         (_, id) => !WITH_PARAMETERS.split(' ').any(|known| known == id),
     };
@@ -81,7 +87,7 @@ pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
 /// Whether an algorithm's conditions hold for a call.
 pub(super) fn can_serve(collective: Collective, id: &str, call: &Call) -> bool {
     match (collective, id) {
-        (Collective::Allgather, "recursive_doubling")
+        (Collective::Allgather | Collective::Allgatherv, "recursive_doubling")
         | (Collective::ReduceScatter | Collective::ReduceScatterBlock, "noncommutative") => {
             call.ranks.is_power_of_two()
         }
@@ -99,7 +105,7 @@ pub(super) fn guarded_nodes(collective: Collective, id: &str, stock: &[TreeNode]
         vec![TreeNode::new(yes, nodes), TreeNode::new(no, stock())]
     };
     match (collective, id) {
-        (Collective::Allgather, "recursive_doubling")
+        (Collective::Allgather | Collective::Allgatherv, "recursive_doubling")
         | (Collective::ReduceScatterBlock, "noncommutative") => {
             only_if("comm_size=pow2", "comm_size=any", ours)
         }
@@ -118,7 +124,7 @@ pub(super) fn guarded_nodes(collective: Collective, id: &str, stock: &[TreeNode]
                 TreeNode::new("is_op_built_in=yes", ours),
             ]
         }
-        (Collective::Alltoall, _) => {
+        (Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw, _) => {
             only_if("is_sendbuf_inplace=no", "is_sendbuf_inplace=yes", ours)
         }
         _ => ours,

@@ -31,7 +31,7 @@ pub(super) enum Measure {
     AllRanks,
     /// No usable quantity, so there may be only one row. Gather and scatter use a size that is significant at the root
     /// only, so ranks of a correct program would choose differently; scan uses the size of the type, not the count; a
-    /// barrier has no size, and tables have no sizes of irregular collectives yet.
+    /// barrier has no size; an alltoallv always counts as 0 bytes; the mean of an allgatherv's contributions is rounded.
     Nothing,
 }
 

@@ -89,6 +89,7 @@ fn samples(sizes: usize) -> Vec<Sample> {
                     bytes: 64 * size,
                     datatype: Datatype::Float64,
                     operator: Some(Operator::Sum),
+                    distribution: schedule::Distribution::Uniform,
                 };
                 // Messages of 32K and more wait for their receivers.
                 let start = if cell.bytes < 32 << 10 {

@@ -1,16 +1,17 @@
 //! The decisions that follow from fresh launches, at their sizes and between them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use results::{CellDecision, Ranked, Verdict};
 use statistics::PairedRatio;
-use table::{Confidence, Deployment};
+use table::{Confidence, Deployment, Operators};
 use vocabulary::defaults::CONFIDENCE;
-use vocabulary::{Candidate, Cell};
+use vocabulary::{Candidate, Cell, Distribution};
 
 use super::points::SeriesPoint;
 use super::{Confirmation, ConfirmationKey};
 use crate::fresh::Finding;
+use crate::joint::shares_one_rule;
 use crate::ranking;
 use crate::thresholds::FAR_FASTER;
 
@@ -37,8 +38,54 @@ impl Confirmation<'_> {
         let mut decisions: Vec<CellDecision> = of_deployment
             .flat_map(|(key, points)| self.settle_series(key, points))
             .collect();
+        self.agree_on_sizes(&mut decisions);
         decisions.sort_by_key(|decision| (decision.cell, decision.operators));
         decisions
+    }
+
+    /// Lets the distributions of an irregular collective that decides by size choose alike: a candidate that is confirmed
+    /// with each of them, or else the default.
+    fn agree_on_sizes(&self, decisions: &mut [CellDecision]) {
+        let mut sizes: BTreeMap<(Cell, Operators), Vec<&mut CellDecision>> = BTreeMap::new();
+        for decision in decisions {
+            let cell = decision.cell;
+            if cell.collective.is_irregular() && cell.collective.decides_by_size() {
+                let same = Cell {
+                    distribution: Distribution::Uniform,
+                    ..cell
+                };
+                let at = sizes.entry((same, decision.operators)).or_default();
+                at.push(decision);
+            }
+        }
+        for mut at in sizes.into_values() {
+            let is_for_all = |candidate: &&Candidate| {
+                at.iter()
+                    .all(|decision| self.fresh.is_confirmed(&decision.cell, candidate))
+            };
+            let mut choices = at.iter().map(|decision| &decision.chosen);
+            let agreed = choices.find(is_for_all).cloned();
+            let first = at.first().and_then(|first| first.up_to_next.clone());
+            let is_alike = at.iter().all(|decision| decision.up_to_next == first);
+            for decision in &mut at {
+                if !is_alike && decision.up_to_next.is_some() {
+                    decision.up_to_next = Some(Candidate::Default);
+                }
+                match &agreed {
+                    Some(agreed) => {
+                        decision.confidence = self.confirmed_confidence(&decision.cell, agreed);
+                        decision.chosen = agreed.clone();
+                        decision.verdict = Verdict::Confirmed;
+                    }
+                    None if decision.chosen != Candidate::Default => {
+                        decision.chosen = Candidate::Default;
+                        decision.verdict = Verdict::LosesElsewhere;
+                        decision.confidence = Confidence::Medium;
+                    }
+                    None => {}
+                }
+            }
+        }
     }
 
     fn settle_series(&self, key: &ConfirmationKey, points: &[SeriesPoint]) -> Vec<CellDecision> {
@@ -46,7 +93,13 @@ impl Confirmation<'_> {
         let mut settled: Vec<SettledPoint> = places
             .map(|place| self.settle_point(key, points, place))
             .collect();
-        for place in 1..settled.len() {
+        // Where one rule holds for all sizes, there is nothing to choose between them.
+        let first_between = if shares_one_rule(key.1) {
+            settled.len()
+        } else {
+            1
+        };
+        for place in first_between..settled.len() {
             let holds = self.choice_between(&settled[place - 1], &settled[place]);
             settled[place - 1].decision.up_to_next = Some(holds);
         }
@@ -98,7 +151,13 @@ impl Confirmation<'_> {
             }
         }
         faster.sort_by(|(_, a), (_, b)| b.median.total_cmp(&a.median));
-        let is_faster = |nominee: &&Candidate| faster.iter().any(|(other, _)| other == *nominee);
+        let is_faster = |nominee: &&Candidate| {
+            if shares_one_rule(cell.collective) {
+                self.is_confirmed_for_all(cell, nominee)
+            } else {
+                faster.iter().any(|(other, _)| other == *nominee)
+            }
+        };
         let chosen = match &point.nominees {
             Some(own_nominees) => own_nominees.iter().find(is_faster),
             None => {
@@ -120,7 +179,7 @@ impl Confirmation<'_> {
         chosen: Option<&Candidate>,
         nominees: &[Candidate],
     ) -> CellDecision {
-        let (_, _, _, operators) = *key;
+        let (_, _, _, operators, _) = *key;
         let mut decision = match &point.decision {
             Some(decision) => decision.clone(),
             None => CellDecision::undecided(point.cell, operators),
@@ -129,6 +188,9 @@ impl Confirmation<'_> {
         self.show_fresh_evidence(key, &mut decision);
         let tried = self.findings_at(key, point, nominees);
         (decision.verdict, decision.confidence) = match chosen {
+            Some(chosen) if !self.fresh.is_confirmed(&point.cell, chosen) => {
+                (Verdict::LosesNowhere, Confidence::Medium)
+            }
             Some(chosen) => (
                 Verdict::Confirmed,
                 self.confirmed_confidence(&point.cell, chosen),

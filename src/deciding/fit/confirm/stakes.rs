@@ -7,6 +7,7 @@ use vocabulary::{Candidate, Cell};
 use super::points::{self, SeriesPoint};
 use super::{Confirmation, ConfirmationKey};
 use crate::fresh::Finding;
+use crate::joint::shares_one_rule;
 
 /// A size without confirmed neighbours counts as much as a range of this many octaves.
 const OCTAVES_ALONE: f64 = 0.1;
@@ -87,6 +88,10 @@ impl Confirmation<'_> {
 
     /// Whether a candidate is confirmed, or can still be.
     fn is_hopeful(&self, cell: &Cell, candidate: &Candidate) -> bool {
+        // Where one rule holds for all cells, the candidate need not be faster in each of them.
+        if shares_one_rule(cell.collective) {
+            return !self.lost.contains(&(*cell, candidate.clone()));
+        }
         matches!(
             self.fresh.judge_candidate(cell, candidate),
             Finding::Open | Finding::Confirmed(..)
@@ -122,7 +127,9 @@ impl Confirmation<'_> {
             let nearest = [below.iter().rev().find_map(at), above.iter().find_map(at)];
             geometric_mean(nearest.into_iter().flatten())
         };
-        let alike = |other: &ConfirmationKey| (other.0, other.1, other.3) == (key.0, key.1, key.3);
+        let alike = |other: &ConfirmationKey| {
+            (other.0, other.1, other.3, other.4) == (key.0, key.1, key.3, key.4)
+        };
         let others = || {
             let series = self.series.iter().filter(|(other, _)| alike(other));
             geometric_mean(series.filter_map(|(_, of_other)| around(of_other)))

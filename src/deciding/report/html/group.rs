@@ -6,7 +6,7 @@ use std::fmt;
 
 use schedule::Collective;
 use table::OperatorClass;
-use vocabulary::{CommShape, Datatype, Operator};
+use vocabulary::{Cell, CommShape, Datatype, Distribution, Operator};
 
 use super::palette::Looks;
 use crate::text::algorithm_name;
@@ -18,10 +18,10 @@ use results::{CellDecision, Ranked};
 pub(super) struct Group<'v> {
     pub(super) view: &'v View,
     pub(super) collective: Collective,
-    /// Cells for commutative operators, with the most frequent datatype and operator; ascending, with those of
+    /// Cells for commutative operators, with the most frequent datatype, operator and distribution; ascending, with those of
     /// unmeasured shapes at the end.
     pub(super) cells: Vec<&'v CellDecision>,
-    /// The number of cells of other datatypes or operators.
+    /// The number of cells of other datatypes, operators or distributions.
     pub(super) other_types: usize,
     /// The comparisons of all classes of operators.
     pub(super) comparisons: Vec<&'v Comparison>,
@@ -45,10 +45,16 @@ pub(super) fn group_by_collective(view: &View) -> Vec<Group<'_>> {
         .collect()
 }
 
-type MeasuredType = (Datatype, Option<Operator>);
+type MeasuredType = (Datatype, Option<Operator>, Distribution);
 
 fn measured_type(result: &CellDecision) -> MeasuredType {
-    (result.cell.datatype, result.cell.operator)
+    let Cell {
+        datatype,
+        operator,
+        distribution,
+        ..
+    } = result.cell;
+    (datatype, operator, distribution)
 }
 
 fn most_frequent_type(cells: &[&CellDecision]) -> Option<MeasuredType> {

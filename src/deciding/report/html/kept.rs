@@ -36,6 +36,8 @@ impl Kept {
             | Verdict::Immaterial
             | Verdict::WithinNoise
             | Verdict::TypesDisagree
+            | Verdict::LosesNowhere
+            | Verdict::LosesElsewhere
             | Verdict::Extrapolated
             | Verdict::Confirmed
             | Verdict::NotConfirmed

@@ -8,8 +8,9 @@ use crate::algorithm::{BINARY, ORDERED, SAME, power_below, row_like, row_of};
 
 /// Algorithms in the sources of 4.0. Others are wrong for operators that do not commute, or refuse operators that are
 /// not built in, and have no equivalent among ours. The Rabenseifner reduction does not fold evenly.
-pub(super) const ALGORITHMS: [LibraryAlgorithm; 15] = [
+pub(super) const ALGORITHMS: [LibraryAlgorithm; 18] = [
     row_of(Allgather, "ring", SAME),
+    row_of(Allgatherv, "ring", SAME),
     row_of(Allreduce, "recursive_doubling", ORDERED | SAME),
     row_like("bruck", Alltoall, "brucks", BINARY),
     row_of(Alltoall, "pairwise", SAME),
@@ -17,6 +18,7 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 15] = [
     row_of(Bcast, "binomial", SAME),
     row_like("scatter_allgather_ring", Bcast, "scatter_ring_allgather", 0),
     row_of(Exscan, "recursive_doubling", ORDERED | SAME),
+    row_like("linear_nonblocking", Gatherv, "linear", 0),
     row_of(Reduce, "binomial", ORDERED | SAME),
     row_like(
         "rabenseifner_unbalanced",
@@ -29,6 +31,7 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 15] = [
     row_of(ReduceScatterBlock, "noncommutative", ORDERED),
     row_of(ReduceScatterBlock, "recursive_doubling", ORDERED),
     row_of(Scan, "recursive_doubling", ORDERED | SAME),
+    row_like("linear_nonblocking", Scatterv, "linear", 0),
 ];
 
 /// Whether a forced algorithm is carried out (4.0): the library, configured not to replace forced algorithms, neither
@@ -38,8 +41,8 @@ pub(super) fn is_carried_out(cell: &Cell, id: &str) -> bool {
     let elements = cell.bytes / cell.datatype.size_bytes();
     match (cell.collective, id) {
         // For calls in place only.
-        (Alltoall, "pairwise_sendrecv_replace") => false,
-        (Allgather, "recursive_doubling") | (ReduceScatterBlock, "noncommutative") => {
+        (Alltoall | Alltoallv | Alltoallw, "pairwise_sendrecv_replace") => false,
+        (Allgather | Allgatherv, "recursive_doubling") | (ReduceScatterBlock, "noncommutative") => {
             ranks.is_power_of_two()
         }
         // An assertion fails.

@@ -9,10 +9,12 @@ use crate::algorithm::{
 };
 
 /// The collectives by their numbers in rules files.
-pub const COLLECTIVES: [(Collective, u32); 12] = [
+pub const COLLECTIVES: [(Collective, u32); 14] = [
     (Allgather, 0),
+    (Allgatherv, 1),
     (Allreduce, 2),
     (Alltoall, 3),
+    (Alltoallv, 4),
     (Barrier, 6),
     (Bcast, 7),
     (Exscan, 8),
@@ -30,7 +32,7 @@ pub const COLLECTIVES: [(Collective, u32); 12] = [
 ///
 /// Names do not identify equivalents: the `basic_linear` broadcast posts all sends at once, `pipeline` is a chain, the
 /// Rabenseifner reduction folds evenly.
-pub(super) const ALGORITHMS: [LibraryAlgorithm; 58] = [
+pub(super) const ALGORITHMS: [LibraryAlgorithm; 66] = [
     row_of(Allgather, "linear", 0),
     row_of(Allgather, "bruck", SAME),
     row_of(Allgather, "recursive_doubling", SAME),
@@ -38,6 +40,12 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 58] = [
     row_like("neighbor_exchange", Allgather, "neighbor", 0),
     row_of(Allgather, "two_proc", 0),
     row_of(Allgather, "sparbit", 0),
+    row_of(Allgatherv, "default", 0),
+    row_of(Allgatherv, "bruck", SAME),
+    row_of(Allgatherv, "ring", SAME),
+    row_like("neighbor_exchange", Allgatherv, "neighbor", 0),
+    row_of(Allgatherv, "two_proc", 0),
+    row_of(Allgatherv, "sparbit", 0),
     row_of(Allreduce, "basic_linear", ORDERED),
     row_of(Allreduce, "nonoverlapping", ORDERED),
     row_of(Allreduce, "recursive_doubling", ORDERED | SAME),
@@ -49,6 +57,8 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 58] = [
     row_like("bruck", Alltoall, "modified_bruck", BINARY),
     row_of(Alltoall, "linear_sync", 0),
     row_of(Alltoall, "two_proc", 0),
+    row_like("linear", Alltoallv, "basic_linear", 0),
+    row_of(Alltoallv, "pairwise", SAME),
     row_of(Barrier, "linear", SAME),
     row_of(Barrier, "double_ring", SAME),
     row_of(Barrier, "recursive_doubling", SAME),
@@ -99,7 +109,7 @@ pub fn serves_ranks(collective: Collective, id: &str, ranks: u32) -> bool {
     match (collective, id) {
         (_, "two_proc") => ranks == 2,
         (Allgather, "recursive_doubling") => ranks.is_power_of_two(),
-        (Allgather, "neighbor") => ranks.is_multiple_of(2),
+        (Allgather | Allgatherv, "neighbor") => ranks.is_multiple_of(2),
         _ => true,
     }
 }

@@ -34,7 +34,9 @@ const COMPONENTS: [Component; 9] = [
     Component {
         name: "hcoll",
         offers: ServedCommunicators::Everywhere,
-        collectives: &[Bcast, Reduce, Allreduce, Allgather, Alltoall, Barrier],
+        collectives: &[
+            Bcast, Reduce, Allreduce, Allgather, Allgatherv, Alltoall, Alltoallv, Barrier, Gatherv,
+        ],
     },
     Component {
         name: "ucc",
@@ -49,6 +51,10 @@ const COMPONENTS: [Component; 9] = [
             ReduceScatter,
             ReduceScatterBlock,
             Alltoall,
+            Alltoallv,
+            Allgatherv,
+            Gatherv,
+            Scatterv,
             Barrier,
         ],
     },
@@ -84,7 +90,22 @@ const COMPONENTS: [Component; 9] = [
     Component {
         name: TUNED,
         offers: ServedCommunicators::Everywhere,
-        collectives: &Collective::SERVED,
+        collectives: &[
+            Bcast,
+            Reduce,
+            Allreduce,
+            Gather,
+            Scatter,
+            Allgather,
+            ReduceScatter,
+            ReduceScatterBlock,
+            Alltoall,
+            Barrier,
+            Scan,
+            Exscan,
+            Alltoallv,
+            Allgatherv,
+        ],
     },
     Component {
         name: "basic",

@@ -188,7 +188,14 @@ fn choices_for_query(
         return (default(), ShapeMatch::Absent);
     };
     if (extrapolate || !matched.is_stand_in()) && !entry.rules.is_empty() {
-        (entry.rules.iter().map(Choice::from_rule).collect(), matched)
+        // Ranks that do not know a common size must not choose by theirs.
+        let most = if query.collective.decides_by_size() {
+            entry.rules.len()
+        } else {
+            1
+        };
+        let rules = entry.rules.iter().take(most);
+        (rules.map(Choice::from_rule).collect(), matched)
     } else {
         (default(), matched)
     }

@@ -56,7 +56,7 @@ impl Question {
         }
         let bytes = match &self.bytes {
             Some(bytes) => units::parse_bytes(bytes).map_err(|e| format!("bytes: {e}"))?,
-            None if collective.has_data() => {
+            None if collective.decides_by_size() => {
                 return Err(format!("bytes: {collective} needs a size"));
             }
             None => 0,

@@ -28,15 +28,17 @@ impl RemoteLookupArgs {
             shape.ppn.to_string(),
             asked.bytes.to_string(),
         );
-        // The order of ranks may be unknown: the service takes none then.
+        // A collective may have no size to decide by, and the order of ranks may be unknown: the service takes neither then.
         let mut values = vec![
             ("collective", asked.collective.name()),
             ("nodes", &nodes),
             ("ppn", &ppn),
             ("operator", asked.operators.into()),
             ("deployment", asked.deployment.into()),
-            ("bytes", &bytes),
         ];
+        if asked.collective.decides_by_size() {
+            values.push(("bytes", &bytes));
+        }
         if asked.order != RankOrder::Unknown {
             values.push(("order", asked.order.name()));
         }

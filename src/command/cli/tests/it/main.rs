@@ -50,13 +50,14 @@ mod samples;
 mod schedules;
 mod serve;
 mod serving;
+mod seventeen;
 mod simulated;
 mod simulations;
 mod slurm;
 mod stages;
 mod starts;
 mod strange;
-mod twelve;
+
 mod unit;
 mod unmodified;
 mod wings;

@@ -95,6 +95,7 @@ impl Desk {
                 bytes,
                 datatype: Datatype::Byte,
                 operator: None,
+                distribution: schedule::Distribution::Uniform,
             };
             let seconds = |candidate| {
                 machine

@@ -218,6 +218,7 @@ pub(crate) fn bcast(bytes: u64, nodes: u32) -> Cell {
         bytes,
         datatype: vocabulary::Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     }
 }
 

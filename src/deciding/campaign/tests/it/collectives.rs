@@ -91,7 +91,8 @@ fn all_stands_for_every_collective() {
             Collective::ReduceScatterBlock,
             Barrier,
             Scan,
-            Exscan
+            Exscan,
+            Collective::Allgatherv,
         ]
     );
     check(
@@ -220,33 +221,71 @@ fn invalid_keys_of_theirs_are_refused_with_a_remedy() {
     );
 }
 
-/// Other collectives of MPI are no misspelt ones.
 #[test]
-fn collectives_that_are_not_served_are_told_apart() {
-    for name in Collective::unserved().map(Collective::name) {
-        let message = format!("campaigns, tables and programs do not use {name} yet");
-        let known = "choose one of: bcast, reduce, ";
-        check(
-            &format!("name: x\ncollectives: [bcast, {name}]\n"),
-            (2, 22),
-            "collectives[1]",
-            &message,
-            known,
-        );
-        check(
-            &format!("name: x\nsizes: {{{name}: 8}}\n"),
-            (2, 9),
-            &format!("sizes.{name}"),
-            &message,
-            known,
-        );
-        check(
-            &format!("name: x\ncandidates: {{include: {name}/linear}}\n"),
-            (2, 23),
-            "candidates.include",
-            "matches no algorithm",
-            &format!("{message}; remove the pattern"),
-        );
-        assert!(parse(&format!("name: x\ncollectives: {name}\n")).is_err());
-    }
+fn irregular_collectives_are_measured_with_each_distribution() {
+    use schedule::Distribution::{Dominated, Skewed, Uniform};
+    let cells = |lines: &str| campaign(lines).cells();
+    let found = cells("collectives: [gatherv, bcast]\nshapes: [1x4]\nsizes: [8, 64]\n");
+    let kinds: Vec<_> = found
+        .iter()
+        .map(|cell| (cell.collective, cell.bytes, cell.distribution))
+        .collect();
+    let (bcast, gatherv) = (Collective::Bcast, Collective::Gatherv);
+    let expected = [
+        (bcast, 8, Uniform),
+        (gatherv, 8, Uniform),
+        (gatherv, 8, Skewed),
+        (bcast, 64, Uniform),
+        (gatherv, 64, Uniform),
+        (gatherv, 64, Skewed),
+    ];
+    assert_eq!(kinds, expected);
+    let named =
+        "collectives: alltoallv\nshapes: [1x4]\ndistributions: [dominated, uniform, dominated]\n";
+    let distributions = campaign(named).distributions;
+    assert_eq!(distributions, [Uniform, Dominated]);
+    // Few sizes, since one rule holds for all of them.
+    let sizes: Vec<u64> = campaign(named).sizes[&Collective::Alltoallv].clone();
+    assert_eq!(sizes, [16, 256, 4096, 65_536]);
+    let sizes = &campaign("collectives: [gatherv, allgatherv]\n").sizes;
+    assert_eq!(sizes[&gatherv], [1024, 16 << 10, 256 << 10, 4 << 20]);
+    let bcast = &campaign("").sizes[&bcast];
+    assert_eq!(sizes[&Collective::Allgatherv], *bcast);
+    assert!(found.iter().all(Cell::is_possible));
+}
+
+/// Campaigns without irregular collectives keep their digests.
+#[test]
+fn distributions_are_part_of_the_digest_if_they_are_not_the_default() {
+    let digest = |lines: &str| campaign(&format!("collectives: gatherv\n{lines}")).digest();
+    assert_eq!(digest(""), digest("distributions: [skewed, uniform]\n"));
+    assert_ne!(digest(""), digest("distributions: uniform\n"));
+}
+
+#[test]
+fn distributions_that_a_call_cannot_have_are_refused() {
+    check(
+        "name: x\ncollectives: [bcast, alltoall]\ndistributions: skewed\n",
+        (3, 1),
+        "distributions",
+        "distributions are for irregular collectives, and the campaign measures none",
+        "remove the key, or add one of alltoallv, alltoallw, allgatherv, gatherv, scatterv to `collectives`",
+    );
+    check(
+        "name: x\ncollectives: gatherv\ndistributions: [uniform, skewd]\n",
+        (3, 26),
+        "distributions[1]",
+        "unknown distribution `skewd`",
+        "did you mean `skewed`?",
+    );
+    // Half of all blocks go from or to rank 0.
+    check(
+        "name: x\nlauncher: simulated\nshapes: 256x1\ncollectives: alltoallv\nsizes: {alltoallv: 1M}\n\
+         distributions: [uniform, dominated]\n",
+        (5, 20),
+        "sizes.alltoallv",
+        "alltoallv of 1048576 bytes a block on 256x1, dominated, sends 17213489152 bytes from one rank, more than \
+         1073741824",
+        "give it smaller sizes of its own, as in `sizes: {alltoallv: 16..4K x16}`, or other `distributions`",
+    );
 }

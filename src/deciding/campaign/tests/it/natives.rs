@@ -32,6 +32,7 @@ fn cell(collective: Collective, ranks: u32, bytes: u64) -> Cell {
             Datatype::Byte
         },
         operator: reduces.then_some(Operator::Sum),
+        distribution: schedule::Distribution::Uniform,
     }
 }
 

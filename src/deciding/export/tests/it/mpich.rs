@@ -43,7 +43,7 @@ const TABLE: &str = "
 /// The own decisions of a made-up library.
 const STOCK: &str = r#"{"collective=bcast":{"comm_type=intra":{"comm_size<8":{"algorithm=MPIR_Bcast_intra_binomial":{}},"comm_size=any":{"avg_msg_size<12288":{"algorithm=MPIR_Bcast_intra_binomial":{}},"avg_msg_size=any":{"algorithm=MPIR_Bcast_intra_scatter_ring_allgather":{}}}},"comm_type=inter":{"algorithm=MPIR_Bcast_inter_x":{}}},"collective=allreduce":{"comm_type=intra":{"algorithm=MPIR_Allreduce_intra_smp":{}},"comm_type=inter":{"algorithm=MPIR_Allreduce_inter_x":{}}},"collective=allgather":{"comm_type=intra":{"algorithm=MPIR_Allgather_intra_ring":{}}},"collective=alltoall":{"comm_type=intra":{"is_sendbuf_inplace=yes":{"algorithm=MPIR_Alltoall_intra_pairwise_sendrecv_replace":{}},"is_sendbuf_inplace=no":{"algorithm=MPIR_Alltoall_intra_brucks":{}}}},"collective=exscan":{"algorithm=MPIR_Exscan_intra_recursive_doubling":{}}}"#;
 
-const ALGORITHMS: [&str; 11] = [
+const ALGORITHMS: [&str; 15] = [
     "Bcast_intra_scatter_ring_allgather",
     "Bcast_intra_pipelined_tree",
     "Allreduce_intra_recursive_doubling",
@@ -55,6 +55,10 @@ const ALGORITHMS: [&str; 11] = [
     "Alltoall_intra_brucks",
     "Scan_intra_recursive_doubling",
     "Exscan_intra_recursive_doubling",
+    "Gatherv_allcomm_linear",
+    "Alltoallv_intra_scattered",
+    "Allgatherv_intra_ring",
+    "Allgatherv_intra_brucks",
 ];
 
 /// A file that looks like a library of a release.
@@ -175,6 +179,59 @@ fn exclusive_scans_are_chosen_without_a_type_of_communicators() {
             .variables
             .contains(&(variable, Some("0".to_owned())))
     );
+}
+
+/// An allgatherv counts the bytes of all ranks; a gatherv has one algorithm for communicators of both kinds; an alltoallv in
+/// place has algorithms of its own.
+#[test]
+fn irregular_collectives_have_their_own_names_and_conditions() {
+    let stock = STOCK.replace(
+        "{\"collective=bcast\"",
+        "{\"collective=gatherv\":{\"algorithm=MPIR_Gatherv_allcomm_nb\":{}},\
+         \"collective=alltoallv\":{\"comm_type=intra\":{\"algorithm=MPIR_Alltoallv_intra_x\":{}}},\
+         \"collective=allgatherv\":{\"comm_type=intra\":{\"algorithm=MPIR_Allgatherv_intra_brucks\":{}}},\
+         \"collective=bcast\"",
+    );
+    let (_folder, path) = library("4.0.2", &stock);
+    let of = |collective: &str, size: &str, rules: &str| {
+        let table = format!(
+            "  {collective}:\n    message_size: {size}\n    shapes:\n      - {{nodes: 1, ppn: 4, deployment: library, \
+             rules: [{rules}]}}\n"
+        );
+        let table = sample::table("mpich", "4.0.2", &table);
+        let exported = export("mpich", &table, &options(&path)).expect("exported");
+        exported.text.split_whitespace().collect::<String>()
+    };
+    let rule = |from: &str, id: &str| {
+        format!("{{from: {from}, candidate: 'native:{id}', speedup: 1.5, confidence: high}}")
+    };
+    let text = of(
+        "gatherv",
+        "bytes of all ranks' contributions together",
+        &rule("0", "gatherv/linear"),
+    );
+    assert!(
+        text.contains("\"comm_size<=4\":{\"algorithm=MPIR_Gatherv_allcomm_linear\":{}}"),
+        "{text}"
+    );
+    let text = of(
+        "alltoallv",
+        "mean bytes of a block, from one rank to another",
+        &rule("0", "alltoallv/scattered"),
+    );
+    let own = "\"is_sendbuf_inplace=no\":{\"algorithm=MPIR_Alltoallv_intra_scattered\":{}}";
+    assert!(text.contains(own), "{text}");
+    let rules = format!(
+        "{}, {{from: 4K, candidate: default, confidence: high}}",
+        rule("0", "allgatherv/ring")
+    );
+    let text = of(
+        "allgatherv",
+        "bytes of all ranks' contributions together",
+        &rules,
+    );
+    let own = "\"total_msg_size<=4095\":{\"algorithm=MPIR_Allgatherv_intra_ring\":{}}";
+    assert!(text.contains(own), "{text}");
 }
 
 #[test]

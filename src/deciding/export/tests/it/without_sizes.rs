@@ -1,7 +1,7 @@
-//! Alltoall, barriers and scans, of which formats see blocks, nothing, or only the type.
+//! Alltoall, barriers, scans and irregular collectives, of which formats see blocks, nothing, or only the type.
 
 use export::openmpi::read_rules;
-use schedule::Collective::{self, Alltoall, Barrier, Exscan, Scan};
+use schedule::Collective::{self, Allgatherv, Alltoall, Alltoallv, Barrier, Exscan, Scan};
 use serde_json::Value;
 
 use crate::sample::{self, export};
@@ -29,6 +29,17 @@ const TABLE: &str = "
     shapes:
       - {nodes: 1, ppn: 4, deployment: library, rules: [
           {from: 0, candidate: 'native:exscan/recursive_doubling', confidence: high}]}
+  alltoallv:
+    message_size: mean bytes of a block, from one rank to another
+    shapes:
+      - {nodes: 1, ppn: 4, deployment: library, rules: [
+          {from: 0, candidate: 'native:alltoallv/pairwise', confidence: high}]}
+  allgatherv:
+    message_size: bytes of all ranks' contributions together
+    shapes:
+      - {nodes: 1, ppn: 4, deployment: library, rules: [
+          {from: 0, candidate: 'native:allgatherv/ring', confidence: high},
+          {from: 4K, candidate: 'native:allgatherv/neighbor', confidence: high}]}
 ";
 
 /// Open MPI counts an alltoall's blocks for all ranks, and sees no size of a barrier or a scan. Calls in place count as
@@ -49,9 +60,12 @@ fn classic_rules_have_one_row_where_sizes_are_not_seen() {
     assert_eq!(row(Barrier, 0), Some(6));
     assert_eq!(row(Exscan, 0), Some(2));
     assert_eq!(row(Exscan, 1 << 20), Some(2));
-    // Its choices differ between sizes.
-    assert!(row(Scan, 8).is_none_or(|algorithm| algorithm == 0));
-    let told = "cannot safely distinguish messages of scan: only choices for all sizes are written";
+    assert_eq!(row(Alltoallv, 0), Some(2));
+    // Their choices differ between sizes.
+    for collective in [Scan, Allgatherv] {
+        assert!(row(collective, 8).is_none_or(|algorithm| algorithm == 0));
+    }
+    let told = "cannot safely distinguish messages of allgatherv, scan: only choices for all sizes are written";
     assert!(
         exported.notes.iter().any(|note| note.contains(told)),
         "{:?}",
@@ -76,6 +90,7 @@ fn rules_in_json_name_them() {
         ["0 0", "4 \"modified_bruck\"", "400 \"pairwise\""]
     );
     assert_eq!(rules(Barrier), ["0 \"tree\""]);
+    assert_eq!(rules(Alltoallv), ["0 \"pairwise\""]);
     assert_eq!(rules(Exscan), ["0 \"recursive_doubling\""]);
     assert_eq!(rules(Scan), [""; 0]);
 }

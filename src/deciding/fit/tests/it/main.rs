@@ -4,6 +4,7 @@ mod calibrate;
 mod curves;
 mod decide;
 mod evaluate;
+mod joint;
 mod machine;
 mod pairs;
 mod patterns;

@@ -13,6 +13,7 @@ fn summary(bytes: u64, candidate: Candidate, seconds: [f64; 3]) -> Summary {
         bytes,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     };
     let [first, second, third] = seconds;
     Summary {

@@ -30,6 +30,7 @@ fn cell() -> Cell {
         bytes: 4096,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     }
 }
 

@@ -19,6 +19,7 @@ fn tried(library: &str, ppn: u32) -> Vec<u64> {
         bytes,
         datatype: Datatype::Float64,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     };
     let grid = [cell_of_bytes(8 << 10), cell_of_bytes(16 << 10)];
     let chosen = ours("bcast/mst", None);
@@ -66,6 +67,7 @@ fn at(bytes: u64) -> Cell {
         bytes,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     }
 }
 

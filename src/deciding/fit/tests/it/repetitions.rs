@@ -28,6 +28,7 @@ fn cell(bytes: u64) -> Subject {
         bytes,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     })
 }
 

@@ -8,7 +8,7 @@ use vocabulary::{Candidate, Cell, Library, Parameters, Pattern, Sample, Subject}
 
 use crate::synthetic::{allreduce, launches, noncommutative, ours};
 
-fn provenance() -> Provenance {
+pub(crate) fn provenance() -> Provenance {
     let library = Library {
         name: "openmpi".to_owned(),
         version: "4.1.4".to_owned(),

@@ -12,6 +12,7 @@ fn sample(valid: usize, invalid: u32, residual_seconds: Option<f64>) -> Sample {
         bytes: 8,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     };
     Sample {
         launch: 1,

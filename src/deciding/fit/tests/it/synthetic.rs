@@ -70,6 +70,7 @@ pub(crate) fn allreduce(ppn: u32, bytes: u64) -> Cell {
         bytes,
         datatype: Datatype::Float64,
         operator: Some(Operator::Sum),
+        distribution: schedule::Distribution::Uniform,
     }
 }
 

@@ -32,6 +32,7 @@ pub(crate) fn bcast(bytes: u64) -> Subject {
         bytes,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     })
 }
 

@@ -75,6 +75,7 @@ fn rows_have_all_that_the_store_knows_and_nulls_for_the_rest() {
         ("bytes", "1024 1024 1024 16 16 1024 1024"),
         ("datatype", "byte byte byte - float64 byte byte"),
         ("operator", "- - - - max - -"),
+        ("distribution", "-"),
         (
             "candidate",
             "default default OURS[block_bytes=64,through=shared] - - OURS[block_bytes=64,through=shared] \

@@ -180,9 +180,9 @@ fn errors_have_line_field_and_remedy() {
         ],
     );
     check(
-        "alltoallv,ours,linear,1,4,8,,,1,1e-6",
+        "alltoallx,ours,linear,1,4,8,,,1,1e-6",
         [
-            "collective: campaigns, tables and programs do not use alltoallv yet",
+            "collective: there is no collective `alltoallx`",
             "bcast, reduce",
         ],
     );
@@ -309,5 +309,30 @@ fn a_barrier_has_no_size() {
     assert!(
         no_algorithm.contains("no algorithm `alltoall/ring`"),
         "{no_algorithm}"
+    );
+}
+
+/// Distributions are of irregular collectives alone.
+#[test]
+fn rows_of_irregular_collectives_may_name_a_distribution() {
+    let header = "collective,library,algorithm,ppn,bytes,distribution,seconds\n";
+    let desk = Desk::new();
+    let refusal = desk.refusal(
+        &format!("{header}gather,default,,4,8,skewed,3e-6\n"),
+        &csv(),
+    );
+    assert!(
+        refusal.contains(
+            "distribution: `skewed` is not a value here: the parts of a gather have one size"
+        ),
+        "{refusal}"
+    );
+    let refusal = desk.refusal(
+        &format!("{header}gatherv,default,,4,8,skewd,3e-6\n"),
+        &csv(),
+    );
+    assert!(
+        refusal.contains("write one of uniform, skewed, sparse, dominated"),
+        "{refusal}"
     );
 }

@@ -54,6 +54,7 @@ pub(crate) fn result(collective: Collective, shape: CommShape, bytes: u64) -> Ce
         bytes,
         datatype: Datatype::Float64,
         operator: collective.is_reduction().then_some(Operator::Sum),
+        distribution: schedule::Distribution::Uniform,
     };
     let default = seconds(0, &cell);
     let timed = |(index, candidate): (usize, Candidate)| {

@@ -152,6 +152,7 @@ fn cell(bytes: u64) -> Cell {
         bytes,
         datatype: Datatype::Float64,
         operator: Some(Operator::Sum),
+        distribution: schedule::Distribution::Uniform,
     }
 }
 
@@ -200,6 +201,7 @@ fn allreduce() -> Comparison {
         operators: Operators::Commutative,
         datatype: Datatype::Float64,
         operator: Some(Operator::Sum),
+        distribution: None,
         sizes: vec![
             size(
                 8,
@@ -271,6 +273,7 @@ fn bcast() -> Comparison {
         operators: Operators::Any,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: None,
         sizes: vec![
             size(
                 8,
@@ -383,6 +386,7 @@ pub(crate) fn view() -> View {
             networks: Vec::new(),
             launches: 6,
             pattern: Pattern::Together,
+            distributions: Vec::new(),
             min_confidence: Confidence::Medium,
             warnings: warnings.iter().map(Warning::to_string).collect(),
         },

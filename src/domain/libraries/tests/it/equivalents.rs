@@ -16,6 +16,7 @@ fn found(library: &str, ppn: u32, algorithm: &str, parameters: Parameters) -> Op
         bytes: 1 << 20,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     };
     let candidate = Candidate::Ours {
         algorithm: algorithm.to_owned(),

@@ -361,15 +361,6 @@ fn names() {
         "14:3 (collectives.bcst)",
         "did you mean `bcast`?",
     );
-    for name in schedule::Collective::unserved().map(schedule::Collective::name) {
-        check(
-            "bcast:\n    message",
-            &format!("{name}:\n    message"),
-            &format!("campaigns, tables and programs do not use {name} yet"),
-            &format!("14:3 (collectives.{name})"),
-            "choose one of: bcast, reduce,",
-        );
-    }
     check(
         "message_size: bytes of one rank's vector\n    shapes:\n      - nodes: 1\n        ppn: 2\n        rules",
         "message_size: bytes of all ranks\n    shapes:\n      - nodes: 1\n        ppn: 2\n        rules",
@@ -706,4 +697,19 @@ fn rules_predicted_by_the_model_are_not_confirmed() {
     for part in ["tables/t.yaml:", "confirmed", "remove `confirmed`"] {
         assert!(told.contains(part), "{told}");
     }
+}
+
+/// Ranks that know only their own counts cannot agree on a size.
+#[test]
+fn irregular_collectives_have_one_rule() {
+    let gatherv = "gatherv:\n    message_size: bytes of all ranks' contributions together\n    shapes:\n      - nodes: 1\n        \
+                   ppn: 2\n        rules:\n          - {from: 0, candidate: gatherv/linear, confidence: high}\n          \
+                   - {from: 4K, candidate: default, confidence: high}\n  bcast:\n    message";
+    check(
+        "bcast:\n    message",
+        gatherv,
+        "a rule of gatherv starts at 4096 bytes, but ranks that know only their own counts cannot agree on a size",
+        "21:20 (collectives.gatherv.shapes[0].rules[1].from)",
+        "keep one rule for the shape, `from: 0`",
+    );
 }

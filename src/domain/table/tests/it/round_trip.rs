@@ -14,7 +14,9 @@ use table::{
     Table,
 };
 use vocabulary::bounds::BYTES;
-use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder, Through};
+use vocabulary::{
+    Candidate, CommShape, Distribution, Library, Parameters, Pattern, RankOrder, Through,
+};
 
 /// The range of times and their ratios.
 fn positive() -> impl Strategy<Value = f64> {
@@ -246,7 +248,13 @@ pub(crate) fn collectives() -> impl Strategy<Value = BTreeMap<Collective, Vec<Sh
     Collective::SERVED.map(some).prop_map(|present| {
         let named = Collective::SERVED.into_iter().zip(present);
         named
-            .filter_map(|(collective, entries)| Some((collective, entries?)))
+            .filter_map(|(collective, entries)| {
+                let mut entries = entries?;
+                if collective.is_irregular() && !collective.decides_by_size() {
+                    entries.iter_mut().for_each(|entry| entry.rules.truncate(1));
+                }
+                Some((collective, entries))
+            })
             .collect()
     })
 }
@@ -315,6 +323,7 @@ fn provenance() -> impl Strategy<Value = Provenance> {
         |((campaign, store, name, version, colltune, date, cpu), measured, lists)| {
             let (launches, pattern, min_confidence) = measured;
             let [hosts, networks, warnings] = lists;
+            let distributions = Distribution::ALL[..launches as usize % 5].to_vec();
             // Unprintable characters are refused there.
             let [name, version] = [name, version].map(|text| text.replace(is_unprintable, ""));
             let library = Library { name, version };
@@ -329,6 +338,7 @@ fn provenance() -> impl Strategy<Value = Provenance> {
                 networks,
                 launches,
                 pattern,
+                distributions,
                 min_confidence,
                 warnings,
             }

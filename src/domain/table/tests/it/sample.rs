@@ -49,6 +49,7 @@ pub(crate) fn provenance() -> Provenance {
         networks: Vec::new(),
         launches: 6,
         pattern: Pattern::Together,
+        distributions: Vec::new(),
         min_confidence: Confidence::Medium,
         warnings: vec!["ranks were not bound to cores: bind them".to_owned()],
     }

@@ -23,6 +23,7 @@ fn cells_of_all_measured_collectives_are_read_and_written_by_name() {
             bytes,
             datatype: Datatype::Byte,
             operator: None,
+            distribution: schedule::Distribution::Uniform,
         };
         assert_eq!(cell.to_string(), text);
         assert_eq!(serde_json::to_string(&cell).expect("written"), json);
@@ -34,6 +35,7 @@ fn cells_of_all_measured_collectives_are_read_and_written_by_name() {
         bytes: 8,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     };
     assert_eq!(vector(Collective::Alltoall).vector_bytes(), 64);
     assert_eq!(vector(Collective::Scan).vector_bytes(), 8);
@@ -53,6 +55,7 @@ fn the_simplest_candidate_depends_on_the_cell_and_not_on_earlier_questions() {
         bytes: 64,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     };
     for _ in 0..2 {
         // A single message.

@@ -14,6 +14,7 @@ fn bench(pattern: Pattern, way: Synchronisation) -> Bench {
         bytes: 64,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     };
     let candidates = vec![Candidate::Default];
     let mut bench = Bench::new(vec![PlannedWork::Compare { cell, candidates }]);

@@ -121,6 +121,7 @@ fn cells(ranks: u32) -> Vec<(Cell, usize)> {
                 bytes,
                 datatype,
                 operator,
+                distribution: schedule::Distribution::Uniform,
             };
             cells.push((cell, turn));
         }

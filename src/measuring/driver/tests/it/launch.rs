@@ -193,6 +193,7 @@ pub(crate) fn allreduce(ranks: u32, bytes: u64, candidates: Vec<Candidate>) -> P
         bytes,
         datatype: Datatype::Int32,
         operator: Some(Operator::Sum),
+        distribution: schedule::Distribution::Uniform,
     };
     PlannedWork::Compare { cell, candidates }
 }

@@ -62,6 +62,7 @@ fn cells() -> Vec<Cell> {
                     bytes: elements * datatype.size_bytes(),
                     datatype,
                     operator,
+                    distribution: schedule::Distribution::Uniform,
                 });
             }
         }
@@ -71,6 +72,7 @@ fn cells() -> Vec<Cell> {
             bytes: 0,
             datatype: Datatype::Byte,
             operator: None,
+            distribution: schedule::Distribution::Uniform,
         });
     }
     cells
@@ -233,6 +235,7 @@ fn candidates_for_operators_that_do_not_commute_combine_in_order_under_mpi() {
                     bytes: elements * datatype.size_bytes(),
                     datatype,
                     operator: Some(Operator::Noncommutative),
+                    distribution: schedule::Distribution::Uniform,
                 };
                 if !collective.is_reduction() {
                     continue;

@@ -317,6 +317,7 @@ fn messages_started_by_a_failed_round_are_completed() {
         bytes: 64,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     };
     let candidates = vec![
         ours("bcast/linear_nonblocking", Parameters::default()),

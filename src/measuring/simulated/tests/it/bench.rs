@@ -35,6 +35,7 @@ pub(crate) fn allreduce(bytes: u64) -> Cell {
         bytes,
         datatype: Datatype::Float64,
         operator: Some(Operator::Sum),
+        distribution: schedule::Distribution::Uniform,
     }
 }
 

@@ -13,6 +13,7 @@ fn bcast((nodes, ppn): (u32, u32), bytes: u64) -> Cell {
         bytes,
         datatype: Datatype::Byte,
         operator: None,
+        distribution: schedule::Distribution::Uniform,
     }
 }
 

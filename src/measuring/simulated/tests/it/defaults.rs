@@ -17,6 +17,7 @@ fn cell(collective: Collective, (nodes, ppn): (u32, u32), bytes: u64) -> Cell {
             Datatype::Byte
         },
         operator: reduces.then_some(Operator::Sum),
+        distribution: schedule::Distribution::Uniform,
     }
 }
 

@@ -115,6 +115,7 @@ fn a_fan_takes_the_time_of_a_schedule_and_an_empty_message() {
             bytes,
             datatype: Datatype::Byte,
             operator: None,
+            distribution: schedule::Distribution::Uniform,
         };
         let algorithms =
             schedule::algorithms_of(collective).map(|algorithm| ours(&algorithm.name()));

@@ -27,6 +27,7 @@ pub(crate) fn cell(bytes: u64) -> Cell {
         bytes,
         datatype: Datatype::Float64,
         operator: Some(Operator::Sum),
+        distribution: vocabulary::Distribution::Uniform,
     }
 }
 

@@ -170,7 +170,7 @@ fn refuses_a_newer_version() {
             error,
             StoreError::Newer {
                 found: 77,
-                known: 6,
+                known: 7,
                 ..
             }
         )

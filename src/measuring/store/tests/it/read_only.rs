@@ -176,6 +176,6 @@ fn stores_that_must_be_written_first_are_refused() {
     place.permit(0o555, 0o444);
     check_refused(
         &place.store,
-        "it has store format 0 and must be brought to format 6",
+        "it has store format 0 and must be brought to format 7",
     );
 }

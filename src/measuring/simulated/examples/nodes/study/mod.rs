@@ -122,6 +122,7 @@ impl Place {
                     Datatype::Byte
                 },
                 operator: collective.is_reduction().then_some(Operator::Sum),
+                distribution: schedule::Distribution::Uniform,
             })
         });
         cells.collect()

@@ -18,6 +18,10 @@ pub const OPEN_MPI_5: &str =
 /// The output of `mpiexec --version` under MPICH.
 pub const MPICH: &str = "HYDRA build details:\n    Version:                                 4.0.2\n    Release Date: Thu";
 
+/// The output of `mpirun --version` under Intel MPI.
+pub const INTEL_MPI: &str = "Intel(R) MPI Library for Linux* OS, Version 2021.19.0 Build 20260929 (id: 1821d9b)\n\
+                             Copyright 2003-2026, Intel Corporation.";
+
 /// A directory of scripts.
 pub struct Fakes(TempDir);
 

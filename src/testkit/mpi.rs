@@ -15,6 +15,7 @@ use launcher::{
 pub fn chosen_family() -> LibraryName {
     match env::var("MPI_FAMILY").as_deref() {
         Ok("mpich") => LibraryName::Mpich,
+        Ok("intelmpi") => LibraryName::IntelMpi,
         _ => LibraryName::OpenMpi,
     }
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-const REQUIREMENTS: [(&str, &str); 29] = [
+const REQUIREMENTS: [(&str, &str); 31] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -35,6 +35,11 @@ const REQUIREMENTS: [(&str, &str); 29] = [
     ("chromedriver", SETUP),
     ("Fortran compiler", "the MPI libraries' packages bring it"),
     ("HPC Challenge", SETUP),
+    ("gdb", SETUP),
+    (
+        "Intel MPI",
+        "`scripts/intel-mpi` installs it, and `scripts/test` builds its measuring program",
+    ),
     ("Intel MPI Benchmarks", "`scripts/benchmarks` fetches them"),
     (
         "library of MPICH by the name libmpich.so.12",
@@ -71,13 +76,14 @@ const REQUIREMENTS: [(&str, &str); 29] = [
 const SETUP: &str = "`scripts/setup test` installs it";
 
 /// Requirements that may be missing in continuous integration, each with the reason.
-const OPTIONAL: [(&str, &str); 6] = [
+const OPTIONAL: [(&str, &str); 7] = [
     ("CPU with a name", "only x86 has one"),
     ("DuckDB", PACKAGE_INDEX),
     (
         "Environment Modules",
         "they come from Debian's package, which not every network reaches",
     ),
+    ("Intel MPI", PACKAGE_INDEX),
     ("Intel MPI Benchmarks", PACKAGE_INDEX),
     (
         "namespace of another user",

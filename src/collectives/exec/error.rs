@@ -35,6 +35,16 @@ pub enum ExecError {
         "the library's component {0} takes precedence, and its algorithms cannot be forced: exclude it"
     )]
     Shadowed(&'static str),
+    /// The launch was not started with the algorithm, which can be forced in no other way.
+    #[error("{algorithm} runs only in launches with {variable}={value}")]
+    NotForced {
+        /// The algorithm.
+        algorithm: String,
+        /// The environment variable.
+        variable: String,
+        /// The value that it needs.
+        value: String,
+    },
     /// A control variable that should be there is not.
     #[error("the library has no control variable {0}")]
     NoVariable(String),

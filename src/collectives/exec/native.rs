@@ -8,6 +8,7 @@
 //! How algorithms are forced differs between libraries, so each has a file here. A test traces the functions inside
 //! Open MPI and checks that no sample has a wrong name.
 
+mod intelmpi;
 mod mpich;
 mod openmpi;
 
@@ -152,6 +153,12 @@ pub fn preset_natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
     let tool = Tool::open()?;
     let mut preset = Vec::new();
     for ListedAlgorithm { algorithm, number } in list_all_algorithms(&tool)? {
+        if intelmpi::is_intel_mpi() {
+            if intelmpi::selected_preset(algorithm.collective) == Some(number) {
+                preset.push(algorithm);
+            }
+            continue;
+        }
         let name = if openmpi::is_open_mpi(&tool)? {
             openmpi::algorithm_variable(algorithm.collective, "")
         } else {
@@ -167,6 +174,7 @@ pub fn preset_natives() -> Result<Vec<NativeAlgorithm>, ExecError> {
 fn list_all_algorithms(tool: &Tool) -> Result<Vec<ListedAlgorithm>, ExecError> {
     let mut listed = openmpi::list_algorithms(tool)?;
     listed.extend(mpich::list_algorithms(tool)?);
+    listed.extend(intelmpi::list_algorithms(tool)?);
     Ok(listed)
 }
 
@@ -182,7 +190,7 @@ pub struct NativeCall {
 enum ForcingWay {
     /// Open MPI: while this communicator exists.
     Communicator(Communicator),
-    /// MPICH: while these variables have these values.
+    /// MPICH: while these variables have these values. Intel MPI: in the whole launch, by the environment.
     Switches(Vec<(Variable, i32)>),
 }
 
@@ -222,6 +230,9 @@ impl NativeCall {
                 &listed,
                 &wanted,
             )?)
+        } else if intelmpi::is_intel_mpi() {
+            intelmpi::check_selected(&listed)?;
+            ForcingWay::Switches(Vec::new())
         } else {
             ForcingWay::Switches(mpich::forcing_switches(&tool, &listed)?)
         };

@@ -16,16 +16,20 @@ pub fn control_variables(
     wanted: impl Fn(&str) -> bool,
 ) -> Result<BTreeMap<String, String>, ExecError> {
     let tool = Tool::open()?;
+    let library = libraries::described_by(&crate::library_text());
+    let documented_name = library.and_then(|known| known.documented_name());
     let mut values = BTreeMap::new();
-    for name in tool
-        .variable_names()?
-        .into_iter()
-        .filter(|name| wanted(name))
-    {
+    for name in tool.variable_names()? {
+        // What a variable is called may be in its description, which takes a handle.
+        if documented_name.is_none() && !wanted(&name) {
+            continue;
+        }
         let Some(variable) = tool.find_variable(&name)? else {
             continue;
         };
-        if let Some(value) = variable.read_as_text()? {
+        let documented = documented_name.and_then(|find| find(&variable.description));
+        let name = documented.map_or(name, str::to_owned);
+        if let Some(value) = variable.read_as_text()?.filter(|_| wanted(&name)) {
             values.insert(name, value);
         }
     }

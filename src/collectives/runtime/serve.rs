@@ -575,8 +575,8 @@ impl From<ExecError> for Refused {
     fn from(error: ExecError) -> Self {
         use ExecError::{
             CommunicatorLost, Extent, Lengths, MessageLength, Mpi, NativeParameters, NoChannels,
-            NoOperator, NoSuchNative, NoSuchOperation, NoVariable, NotInPlace, Packing, Shadowed,
-            TooLarge, Tool, UnknownAlgorithm, Unsupported,
+            NoOperator, NoSuchNative, NoSuchOperation, NoVariable, NotForced, NotInPlace, Packing,
+            Shadowed, TooLarge, Tool, UnknownAlgorithm, Unsupported,
         };
         match error {
             // The library failed, perhaps only here.
@@ -608,6 +608,7 @@ impl From<ExecError> for Refused {
             | NoSuchNative(_)
             | NativeParameters(_)
             | Shadowed(_)
+            | NotForced { .. }
             | NoVariable(_)
             | Tool { .. }
             | NotInPlace(_) => Self::PassedOn(FallbackReason::Unsuited),

@@ -127,12 +127,12 @@ pub fn examine_assignments(
     }
     let mut all = values_in_force(library, release, &variables);
     let is_listed = !all.is_empty();
-    // Of components whose settings are not listed, and of libraries that derive from this one.
+    // Of components whose settings are not listed.
     for (variable, value) in &variables {
         let unlisted = library
             .control_variable(variable)
             .filter(|setting| library.may_have_setting(setting))
-            .filter(|setting| release.variables.is_none() || is_of_derived(library, setting));
+            .filter(|_| release.variables.is_none());
         if let Some(setting) = unlisted {
             all.entry(setting).or_insert_with(|| value.clone());
         }
@@ -184,12 +184,6 @@ pub fn examine_assignments(
     }
     library.examine_values(release, source, assignments, &all, &mut found);
     found.sorted()
-}
-
-/// Whether a setting is not the library's own, but of one that derives from it.
-fn is_of_derived(library: LibraryName, setting: &str) -> bool {
-    let facts = library.facts();
-    facts.variable_prefix.is_empty() && !setting.starts_with(facts.common_prefix)
 }
 
 /// The values of all known control variables with these environment variables.

@@ -10,6 +10,7 @@ mod equivalents;
 mod facts;
 mod findings;
 mod forcing;
+pub mod intelmpi;
 mod json;
 mod launching;
 mod mpich;
@@ -51,14 +52,16 @@ pub enum LibraryName {
     OpenMpi,
     /// MPICH.
     Mpich,
+    /// Intel MPI.
+    IntelMpi,
 }
 
 /// One row per library, in the order of [`LibraryName`].
-const LIBRARIES: [&dyn MpiLibrary; 2] = [&openmpi::OpenMpi, &mpich::Mpich];
+const LIBRARIES: [&dyn MpiLibrary; 3] = [&openmpi::OpenMpi, &mpich::Mpich, &intelmpi::IntelMpi];
 
 impl LibraryName {
     /// Every library, in order of preference.
-    pub const ALL: [Self; LIBRARIES.len()] = [Self::OpenMpi, Self::Mpich];
+    pub const ALL: [Self; LIBRARIES.len()] = [Self::OpenMpi, Self::Mpich, Self::IntelMpi];
 
     /// The name used in files: [`Library::name`].
     pub fn name(self) -> &'static str {
@@ -154,6 +157,12 @@ pub trait MpiLibrary: Debug + Sync {
     /// Whether a control variable of the MPI tool interface configures collectives or transports.
     fn is_setting(&self, control_variable: &str) -> bool;
 
+    /// How to find the name by which the library documents a control variable in the variable's description; `None` if
+    /// all have the documented names.
+    fn documented_name(&self) -> Option<fn(&str) -> Option<&str>> {
+        None
+    }
+
     /// The settings that steer its collectives. The first one with a control variable's name is that variable's.
     fn steering_settings(&self) -> &'static [SteeringSetting];
 
@@ -227,6 +236,18 @@ pub trait MpiLibrary: Debug + Sync {
 
     /// The launcher's arguments for the number and the nodes of the ranks.
     fn rank_arguments(&self, ranks: &LaunchRanks<'_>) -> Vec<OsString>;
+
+    /// The environment variable, with its value, by which one of its own algorithms is forced when MPI starts; `None` if
+    /// it can be forced later, in a program that runs.
+    fn forcing_variable(&self, _collective: Collective, _id: &str) -> Option<(String, String)> {
+        None
+    }
+
+    /// The launcher's arguments that bind each rank to a core, or leave ranks unbound.
+    fn binding_arguments(&self, is_bound: bool) -> Vec<OsString> {
+        let place = if is_bound { "core" } else { "none" };
+        vec![self.facts().binding_option.into(), place.into()]
+    }
 
     /// The launcher's arguments that set a variable for the ranks.
     fn variable_arguments(&self, name: &str, value: &OsStr) -> Vec<OsString>;

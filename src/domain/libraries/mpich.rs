@@ -1,6 +1,5 @@
 //! MPICH: its `MPIR_CVAR` variables, its launcher Hydra.
 
-mod adjust;
 mod algorithms;
 mod rules_files;
 mod selection;
@@ -22,10 +21,6 @@ use crate::{
 #[derive(Debug)]
 pub(crate) struct Mpich;
 
-/// Prefixes of control variables, including those of Intel MPI, which derives from MPICH. Environment variables of the
-/// same names set them.
-const CONTROLLING: [&str; 2] = ["MPIR_CVAR_", "I_MPI_"];
-
 /// The prefixes of environment variables that set a control variable, in order of precedence.
 const PREFIXES: [&str; 3] = ["MPIR_CVAR_", "MPIR_PARAM_", "MPICH_"];
 
@@ -40,7 +35,7 @@ const FACTS: Facts = Facts {
     algorithms: &algorithms::ALGORITHMS,
     formats: &[(0, "mpich")],
     tells_operators_apart: true,
-    steering_variables: &["MPIR_", "MPICH_", "I_MPI_"],
+    steering_variables: &["MPIR_", "MPICH_"],
     launcher_variables: &[],
     variable_prefix: "",
     common_prefix: PREFIXES[0],
@@ -72,9 +67,7 @@ impl MpiLibrary for Mpich {
     }
 
     fn is_setting(&self, control_variable: &str) -> bool {
-        CONTROLLING
-            .iter()
-            .any(|begin| control_variable.starts_with(begin))
+        control_variable.starts_with(PREFIXES[0])
     }
 
     /// The sizes in the built-in tables of 4.0 to 5.0, and in `MPIR_CVAR_<COLLECTIVE>_..._MSG_SIZE` before.
@@ -103,9 +96,6 @@ impl MpiLibrary for Mpich {
     }
 
     fn control_variable(&self, variable: &str) -> Option<String> {
-        if variable.starts_with(CONTROLLING[1]) {
-            return Some(variable.to_owned());
-        }
         let mut prefixes = PREFIXES.iter();
         let name = prefixes.find_map(|prefix| variable.strip_prefix(prefix))?;
         Some(format!("{}{name}", PREFIXES[0]))
@@ -144,7 +134,7 @@ impl MpiLibrary for Mpich {
     }
 
     fn goes_with_rules(&self, variable: &str) -> bool {
-        let about = variable.strip_prefix(CONTROLLING[0]).unwrap_or_default();
+        let about = variable.strip_prefix(PREFIXES[0]).unwrap_or_default();
         about.ends_with("DEVICE_COLLECTIVE") || about == "DEVICE_COLLECTIVES"
     }
 
@@ -156,7 +146,7 @@ impl MpiLibrary for Mpich {
         let mut serving = Vec::new();
         for collective in Collective::SERVED {
             let name = collective.name().to_uppercase();
-            let own = format!("{}{name}_DEVICE_COLLECTIVE", CONTROLLING[0]);
+            let own = format!("{}{name}_DEVICE_COLLECTIVE", PREFIXES[0]);
             let by_device = match (devices, value_of(&own)) {
                 (None, _) => continue,
                 (Some("all" | "0"), _) => true,
@@ -173,7 +163,7 @@ impl MpiLibrary for Mpich {
                 collectives: vec![collective],
                 over_nodes: false,
                 remedy: by_device
-                    .then(|| format!("{}<COLLECTIVE>_DEVICE_COLLECTIVE=0", CONTROLLING[0])),
+                    .then(|| format!("{}<COLLECTIVE>_DEVICE_COLLECTIVE=0", PREFIXES[0])),
             };
             Serving::add_to(&mut serving, entry);
         }

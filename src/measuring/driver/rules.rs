@@ -67,7 +67,9 @@ pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
         }
     }
     // A variable overrides settings files, also on other nodes.
-    for library in LibraryName::ALL {
+    // Without settings files the variable was just removed; an empty value may mean something else.
+    let have_files = |library: &LibraryName| library.facts().files_setting.is_some();
+    for library in LibraryName::ALL.into_iter().filter(have_files) {
         for setting in library.rules_settings() {
             if !is_kept_setting(library, setting) {
                 exec::change_environment(&library.environment_variable(setting), Some(""));

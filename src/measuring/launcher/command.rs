@@ -53,9 +53,19 @@ pub(super) fn launcher_command(
         command.envs(variables.map(|name| (name, "1")));
     }
     // Launchers refuse or ignore a second binding, so the user's takes precedence.
-    let is_binding = |option: &String| option.trim_start_matches('-') == "bind-to";
-    if !start.options.iter().any(is_binding) {
-        command.args([library.facts().binding_option, binding.name()]);
+    let binding_arguments = library.binding_arguments(binding == Binding::Bound);
+    // The option, or the name of the variable that an option sets.
+    let place = binding_arguments.len().saturating_sub(2);
+    let bare = |word: &str| word.trim_start_matches('-').to_owned();
+    let own_word = binding_arguments
+        .get(place)
+        .map(|word| bare(&word.to_string_lossy()));
+    let given = start.options.iter().chain(start.own.keys());
+    let is_given = given
+        .map(|word| bare(word))
+        .any(|word| Some(word) == own_word);
+    if !is_given {
+        command.args(&binding_arguments);
     }
     let environment = start.environment.iter();
     command

@@ -39,16 +39,6 @@ pub enum Binding {
     Free,
 }
 
-impl Binding {
-    /// Its name in the options of both launchers.
-    pub(super) const fn name(self) -> &'static str {
-        match self {
-            Self::Bound => "core",
-            Self::Free => "none",
-        }
-    }
-}
-
 /// Starts programs with one MPI library, on this machine or on the hosts of a file.
 #[derive(Debug)]
 pub struct LocalLauncher {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{CONTROLLING, DEVICES, PREFIXES, adjust};
+use super::{DEVICES, PREFIXES};
 use crate::findings::{Assignment, ExaminedRelease, FindingKind::*, SteeringFindings};
 use crate::rules_files::release_numbers;
 
@@ -81,9 +81,6 @@ pub(super) fn known_settings(version: &str) -> BTreeMap<String, String> {
 
 /// Whether there may be a control variable of this name although it is not listed: it is not almost one that is.
 pub(super) fn may_have_setting(setting: &str) -> bool {
-    if setting.starts_with(CONTROLLING[1]) {
-        return true;
-    }
     let names_file = setting.contains("COLL_SELECTION") && setting.contains("JSON_FILE");
     let known = known_settings("");
     let mut known = known.keys();
@@ -98,10 +95,6 @@ pub(super) fn examine_values(
 ) {
     for assignment in assignments {
         let Assignment { line, name, value } = assignment;
-        if name.starts_with(adjust::PREFIX) {
-            adjust::examine_adjustment(*line, name, value, found);
-            continue;
-        }
         let mut prefixes = PREFIXES.iter();
         let Some(own) = prefixes.find_map(|prefix| name.strip_prefix(prefix)) else {
             continue;

@@ -26,11 +26,11 @@ const fn parameter_named(pattern: &'static str) -> SteeringSetting {
     SteeringSetting::new(pattern, SettingRole::Parameter)
 }
 
-/// The list, for 4.0 to 5.0, with those of Intel MPI, which derives from MPICH.
+/// The list, for 4.0 to 5.0.
 ///
 /// There are three selection files: of algorithms, of the compositions of parts within nodes and between them (`CH4`),
 /// and of algorithms within nodes (`POSIX`). From 4.3 on the last two are also there for buffers on accelerators.
-pub(super) const SETTINGS: [SteeringSetting; 19] = [
+pub(super) const SETTINGS: [SteeringSetting; 18] = [
     rules_file("MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE"),
     rules_file("MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE").depending_on(&BY_DEVICES),
     rules_file("MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE").depending_on(&BY_DEVICES),
@@ -44,7 +44,6 @@ pub(super) const SETTINGS: [SteeringSetting; 19] = [
     SteeringSetting::new("MPIR_CVAR_*_COMPOSITION", SettingRole::Component)
         .depending_on(&BY_DEVICES),
     SteeringSetting::new("MPIR_CVAR_*_ALGORITHM", SettingRole::Algorithm),
-    SteeringSetting::new("I_MPI_ADJUST_*", SettingRole::Algorithm),
     // Thresholds and algorithms. The words also cover collectives with parts of different sizes, neighbourhood
     // collectives and exclusive scans.
     parameter_named("MPIR_CVAR_*BCAST*"),

@@ -215,7 +215,7 @@ fn the_librarys_names_have_the_librarys_numbers() {
             }
         }
         LibraryName::OpenMpi => return,
-        LibraryName::Mpich => {
+        LibraryName::Mpich | LibraryName::IntelMpi => {
             for native in exec::list_natives().expect("a list") {
                 let collective = spelling(native.collective).to_uppercase();
                 let variable = format!("MPIR_CVAR_{collective}_INTRA_ALGORITHM");

@@ -20,7 +20,7 @@ fn every_algorithm_does_what_mpi_does() {
     let ranks = match chosen_family() {
         LibraryName::OpenMpi => 16,
         // MPICH's ranks spin.
-        LibraryName::Mpich => 4,
+        LibraryName::Mpich | LibraryName::IntelMpi => 4,
     };
     let printed = run("conformance", ranks);
     assert!(printed.contains(" cases agree with the library"));
@@ -30,7 +30,7 @@ fn every_algorithm_does_what_mpi_does() {
 fn every_algorithm_does_what_mpi_does_through_shared_memory() {
     let ranks = match chosen_family() {
         LibraryName::OpenMpi => 8,
-        LibraryName::Mpich => 4,
+        LibraryName::Mpich | LibraryName::IntelMpi => 4,
     };
     let printed = run("shared", ranks);
     assert!(printed.contains(" cases agree with the library"));
@@ -40,7 +40,7 @@ fn every_algorithm_does_what_mpi_does_through_shared_memory() {
 fn a_second_call_on_mpi_allocates_nothing_and_a_million_blocks_little() {
     let ranks = match chosen_family() {
         LibraryName::OpenMpi => 3,
-        LibraryName::Mpich => 2,
+        LibraryName::Mpich | LibraryName::IntelMpi => 2,
     };
     let printed = run("lean", ranks);
     assert!(printed.contains(" second calls looked at"));

@@ -68,7 +68,7 @@ fn programs_with_concurrent_threads_are_left_alone_under_mpi() {
 fn communicators_come_and_go_under_mpi() {
     // MPICH's ranks spin: with more ranks than cores, it takes a minute to make that many.
     let (rounds, ranks) = match chosen_family() {
-        LibraryName::Mpich => ("25", 2),
+        LibraryName::Mpich | LibraryName::IntelMpi => ("25", 2),
         LibraryName::OpenMpi => ("60", 4),
     };
     let text = run("lives.c", &[rounds], ranks, &[]);

@@ -125,7 +125,7 @@ fn large_counts_are_offered_only_where_the_library_has_them_under_mpi() {
     let expected = match chosen_family() {
         // Eight collectives that are served, three kinds of windows, and the forms of collectives that are not served (8
         // blocking, 16 nonblocking, 16 persistent, 15 of neighbours), with two names each.
-        LibraryName::Mpich => 132,
+        LibraryName::Mpich | LibraryName::IntelMpi => 132,
         LibraryName::OpenMpi => 0,
     };
     assert_eq!(offered.count(), expected);

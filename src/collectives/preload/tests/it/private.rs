@@ -30,7 +30,7 @@ fn programs_have_as_many_communicators_as_without_a_table_under_mpi() {
         folder.path(),
     );
     let most = match chosen_family() {
-        LibraryName::Mpich => "3000",
+        LibraryName::Mpich | LibraryName::IntelMpi => "3000",
         // It has more than a test can make.
         LibraryName::OpenMpi => "400",
     };
@@ -73,7 +73,7 @@ fn whatever_needs_the_last_communicator_gets_it_under_mpi() {
     };
     let all = match chosen_family() {
         // It divides the communicator twice.
-        LibraryName::Mpich => with_needs(capacity, &["split_type=2"]),
+        LibraryName::Mpich | LibraryName::IntelMpi => with_needs(capacity, &["split_type=2"]),
         // Using up its 65532 communicators takes too long for a test. So this only shows that every maker works while we
         // hold a communicator.
         LibraryName::OpenMpi => with_needs(300, &[]),
@@ -137,7 +137,7 @@ fn some_ranks_get_all_but_the_communicator_that_others_use_under_mpi() {
         folder.path(),
     );
     let most = match chosen_family() {
-        LibraryName::Mpich => "3000",
+        LibraryName::Mpich | LibraryName::IntelMpi => "3000",
         // It has more than a test can make.
         LibraryName::OpenMpi => "400",
     };

@@ -69,7 +69,7 @@ fn run(
     let path = save_table(&table, folder.path());
     // MPICH's own collectives take milliseconds if ranks outnumber cores.
     let calls = match chosen_family() {
-        LibraryName::Mpich => 150,
+        LibraryName::Mpich | LibraryName::IntelMpi => 150,
         LibraryName::OpenMpi => 400,
     };
     println!("table {place}, {ranks} ranks, seed {seed}");

@@ -17,7 +17,7 @@ fn barriers_alltoalls_and_scans_do_what_mpi_says_under_mpi() {
     let program = compiled("synchronising.c", folder.path(), &[]);
     // MPICH's ranks spin.
     let crowd = match chosen_family() {
-        LibraryName::Mpich => 3,
+        LibraryName::Mpich | LibraryName::IntelMpi => 3,
         LibraryName::OpenMpi => 5,
     };
     let algorithms = [

@@ -30,7 +30,7 @@ fn run(flags: &[&str], through: Through, ranks: u32, place: usize) -> String {
 fn check(flags: &[&str]) {
     // With more ranks, the cases in which MPICH itself waits for ever are others.
     let ranks = match chosen_family() {
-        LibraryName::Mpich => 2,
+        LibraryName::Mpich | LibraryName::IntelMpi => 2,
         LibraryName::OpenMpi => 3,
     };
     for (through, place) in [(Through::Mpi, 1), (Through::Shared, 2)] {

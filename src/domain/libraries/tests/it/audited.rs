@@ -145,14 +145,15 @@ fn settings_in_scripts_are_examined() {
         "OMPI_MCA_coll_tuned_reduce_algorithm has no effect",
     );
     let mpich = examine("mpich", "4.0.2");
-    has_message(&mpich, 6, "overlaps 0-4096 before");
-    has_message(&mpich, 7, "no collective is called `ALLREDUSE`");
     has_message(&mpich, 8, "cannot be `binomal`");
     has_message(
         &mpich,
         10,
         "reads it only with MPIR_CVAR_DEVICE_COLLECTIVES=percoll",
     );
+    let intel = examine("intelmpi", "2021.19.0");
+    has_message(&intel, 6, "overlaps 0-4096 before");
+    has_message(&intel, 7, "no collective is called `ALLREDUSE`");
 }
 
 #[test]
@@ -170,4 +171,35 @@ fn scripts_may_have_several_commands_in_a_line_and_set_a_variable_twice() {
         &given,
     );
     assert!(found.all.is_empty(), "{:?}", found.all);
+}
+
+/// What the library makes of such values was seen in 2021.19 (`intelmpi/adjust.rs`).
+#[test]
+fn values_of_intel_mpi_are_examined_as_the_library_reads_them() {
+    let found = |value: &str| {
+        let text = format!("export I_MPI_ADJUST_BCAST=\"{value}\"\n");
+        let library = library("intelmpi");
+        let given = environment_assignments(&text, library.facts().variable_prefix);
+        let release = release("2021.19.0");
+        settings(library, &release, AssignmentSource::Environment, &given)
+    };
+    for good in ["1", "1:0-64;3:65-2147483647", "1:0-64@2-2;3:0-64@3-4"] {
+        assert!(found(good).all.is_empty(), "{good}: {:?}", found(good).all);
+    }
+    for (wrong, part) in [
+        (
+            "1:0-64;3:64-128",
+            "overlaps 0-64 before, which counts up to its end",
+        ),
+        (
+            "1:0-64@2-2;3:65-128@2-2",
+            "which alone counts, for all sizes",
+        ),
+        ("0:0-64;3:65-128", "it leaves out the library's tuning file"),
+        ("23", "the presets 1 to 22 in 2021.19"),
+        ("binomial", "does not begin with the number of a preset"),
+        ("1:64-0", "is not a range of bytes and ranks"),
+    ] {
+        has_message(&found(wrong), 1, part);
+    }
 }

@@ -61,6 +61,10 @@ fn libraries_are_recognised_by_their_descriptions() {
     check("Open MPI v5.0.11rc1, package: x", "openmpi-5.0.11rc1");
     check("MPICH Version:\t4.0.2", "mpich-4.0.2");
     check("MPICH Version:      5.0.0b1", "mpich-5.0.0b1");
-    check("Intel(R) MPI Library 2021.9 for Linux* OS", "intel-2021.9");
+    check(
+        "Intel(R) MPI Library 2021.19.0 for Linux* OS",
+        "intelmpi-2021.19.0",
+    );
+    check("MVAPICH Version      :\t4.0", "mvapich-4.0");
     check("", "unknown-unknown");
 }

@@ -19,7 +19,7 @@ use crate::launch::{Bench, experiment, ours};
 fn most_ranks() -> u32 {
     match chosen_family() {
         LibraryName::OpenMpi => 7,
-        LibraryName::Mpich => 2,
+        LibraryName::Mpich | LibraryName::IntelMpi => 2,
     }
 }
 

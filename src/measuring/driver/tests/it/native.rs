@@ -21,7 +21,7 @@ fn sizes() -> (Vec<u32>, Vec<u64>) {
     match chosen_family() {
         LibraryName::OpenMpi => (vec![2, 3, 4], vec![0, 1, 3, 8, 1000, 1500, 65537]),
         // MPICH's ranks spin.
-        LibraryName::Mpich => (vec![2, 3], vec![1, 3, 20000]),
+        LibraryName::Mpich | LibraryName::IntelMpi => (vec![2, 3], vec![1, 3, 20000]),
     }
 }
 
@@ -389,7 +389,7 @@ fn algorithms_that_cannot_be_forced_are_not_listed() {
             let asked = [&rules[..], &[(RULES_VARIABLE, rules[1].0)]].concat();
             assert!(natives(&asked).is_empty());
         }
-        LibraryName::Mpich => assert!(natives(&[]).len() > 15),
+        LibraryName::Mpich | LibraryName::IntelMpi => assert!(natives(&[]).len() > 15),
     }
 }
 

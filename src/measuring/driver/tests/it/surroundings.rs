@@ -44,7 +44,7 @@ fn launcher_binding_and_transports_are_recorded() {
     assert!(node.cores <= node.available, "{node:?}");
     let option = match chosen_family() {
         LibraryName::OpenMpi => "-np 2 ",
-        LibraryName::Mpich => "-n 2 ",
+        LibraryName::Mpich | LibraryName::IntelMpi => "-n 2 ",
     };
     let launcher = &environment.launcher;
     assert!(
@@ -63,7 +63,7 @@ fn launcher_binding_and_transports_are_recorded() {
         LibraryName::OpenMpi => {
             assert_eq!(environment.transports, ["pml/ob1", "btl/self", "btl/tcp"]);
         }
-        LibraryName::Mpich => {
+        LibraryName::Mpich | LibraryName::IntelMpi => {
             let device = &environment.transports[..];
             assert!(
                 matches!(device, [device] if device.starts_with("ch")),
@@ -84,7 +84,7 @@ fn algorithms_that_users_have_forced_are_recorded() {
             "OMPI_MCA_coll_tuned_bcast_algorithm",
             "OMPI_MCA_coll_tuned_use_dynamic_rules",
         ),
-        LibraryName::Mpich => ("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "UNUSED"),
+        LibraryName::Mpich | LibraryName::IntelMpi => ("MPIR_CVAR_BCAST_INTRA_ALGORITHM", "UNUSED"),
     };
     let forced = [(name, native.id.as_str()), (enabling, "1")];
     let environment = told(&forced);
@@ -157,7 +157,7 @@ fn all_files_of_rules_are_set_aside() {
             "OMPI_MCA_coll_tuned_dynamic_rules_filename",
             "OMPI_MCA_coll_han_dynamic_rules_filename",
         ],
-        LibraryName::Mpich => &[
+        LibraryName::Mpich | LibraryName::IntelMpi => &[
             "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE",
             "MPIR_CVAR_CH4_COLL_SELECTION_TUNING_JSON_FILE",
             "MPIR_CVAR_CH4_POSIX_COLL_SELECTION_TUNING_JSON_FILE",
@@ -197,7 +197,7 @@ fn all_files_of_rules_are_set_aside() {
 fn settings_by_variables_are_recorded_as_mpi_reads_them() {
     let (variable, setting, value) = match chosen_family() {
         LibraryName::OpenMpi => ("OMPI_MCA_coll_tuned_priority", "coll_tuned_priority", "31"),
-        LibraryName::Mpich => (
+        LibraryName::Mpich | LibraryName::IntelMpi => (
             "MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE",
             "MPIR_CVAR_ALLREDUCE_SHORT_MSG_SIZE",
             "31",

@@ -75,7 +75,7 @@ fn check_arguments(name: LibraryName, options: LocalOptions, ranks: u32, expecte
 
 #[test]
 fn ranks_are_bound_while_there_are_cores() {
-    use LibraryName::{Mpich, OpenMpi};
+    use LibraryName::{IntelMpi, Mpich, OpenMpi};
     let plain = LocalOptions::default;
     let always = LocalOptions {
         oversubscribe: Oversubscribe::Always,
@@ -98,6 +98,18 @@ fn ranks_are_bound_while_there_are_cores() {
         (Mpich, plain(), 4, "-launcher fork -n 4 -bind-to core"),
         (Mpich, plain(), 5, "-launcher fork -n 5 -bind-to none"),
         (Mpich, always, 2, "-launcher fork -n 2 -bind-to none"),
+        (
+            IntelMpi,
+            plain(),
+            4,
+            "-launcher fork -n 4 -genv I_MPI_PIN 1",
+        ),
+        (
+            IntelMpi,
+            plain(),
+            5,
+            "-launcher fork -n 5 -genv I_MPI_PIN 0",
+        ),
     ] {
         check_arguments(name, options, ranks, expected);
     }

@@ -11,7 +11,7 @@ use launcher::{
 };
 use vocabulary::Library;
 
-use testkit::fakes::{Fakes, MPICH, OPEN_MPI_4, OPEN_MPI_5};
+use testkit::fakes::{Fakes, INTEL_MPI, MPICH, OPEN_MPI_4, OPEN_MPI_5};
 
 fn names(found: &Discovery) -> Vec<String> {
     found
@@ -36,6 +36,7 @@ fn versions_are_recognised() {
         ("mpirun", OPEN_MPI_4, "openmpi-4.1.4"),
         ("mpiexec.openmpi", OPEN_MPI_5, "openmpi-5.0.6"),
         ("mpiexec.hydra", MPICH, "mpich-4.0.2"),
+        ("mpirun", INTEL_MPI, "intelmpi-2021.19.0"),
     ] {
         let fakes = Fakes::new();
         let launcher = fakes.write_launcher(name, output, "exit 0");
@@ -49,11 +50,7 @@ fn versions_are_recognised() {
 #[test]
 fn unusable_launchers_are_reported() {
     let fakes = Fakes::new();
-    fakes.write_launcher(
-        "mpirun",
-        "Intel(R) MPI Library for Linux* OS, Version 2021.11",
-        "",
-    );
+    fakes.write_launcher("mpirun", "Spectrum MPI launcher 10.4", "");
     fakes.write_script("mpiexec", "exit 3");
     fakes.write_script("mpiexec.hydra", "sleep 40");
     std::fs::write(fakes.path("mpirun.mpich"), "not executable").expect("written");
@@ -66,7 +63,7 @@ fn unusable_launchers_are_reported() {
         .collect();
     assert_eq!(reasons.len(), 3, "{reasons:?}");
     assert!(
-        reasons[0].contains("printed `Intel(R) MPI Library"),
+        reasons[0].contains("printed `Spectrum MPI launcher"),
         "{reasons:?}"
     );
     assert!(reasons[1].contains("took longer than 300ms"), "{reasons:?}");

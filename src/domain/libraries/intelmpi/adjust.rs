@@ -1,32 +1,37 @@
 //! `I_MPI_ADJUST_<COLLECTIVE>` of Intel MPI: presets by number, each with ranges of sizes and ranks.
 //!
-//! From Intel's Developer Reference (2021.8 to 2021.15); what the library does with mistakes is not documented, and was not
-//! run.
+//! The grammar is that of Intel's Developer Reference (2021.8 to 2021.15). What the library makes of a value is not
+//! documented: it was seen in 2021.19, by watching which of its functions are called.
+//!
+//! - A range counts up to its end, and where it begins is ignored. Larger messages get the preset of the last range.
+//! - Of several ranges with the same numbers of ranks, only the last one counts.
+//! - Preset 0, and a number that no preset has, is a fixed choice without the library's tuning file.
+//! - A value that cannot be read is ignored as a whole, silently.
 
 use crate::findings::{FindingKind::*, SteeringFindings};
 
 /// The beginning of the names of these variables.
-pub(super) const PREFIX: &str = "I_MPI_ADJUST_";
+pub(crate) const PREFIX: &str = "I_MPI_ADJUST_";
 
-/// The collectives with the largest number of a preset that has a documented name (2020 update 2).
+/// The collectives with the largest number of a preset in 2021.19, as `impi_info` prints it.
 const PRESETS: [(&str, u32); 17] = [
-    ("ALLGATHER", 5),
-    ("ALLGATHERV", 4),
-    ("ALLREDUCE", 12),
-    ("ALLTOALL", 4),
-    ("ALLTOALLV", 2),
-    ("ALLTOALLW", 1),
-    ("BARRIER", 9),
-    ("BCAST", 14),
-    ("EXSCAN", 2),
-    ("GATHER", 4),
-    ("GATHERV", 3),
-    ("REDUCE", 11),
-    ("REDUCE_SCATTER", 5),
+    ("ALLGATHER", 6),
+    ("ALLGATHERV", 5),
+    ("ALLREDUCE", 32),
+    ("ALLTOALL", 18),
+    ("ALLTOALLV", 9),
+    ("ALLTOALLW", 6),
+    ("BARRIER", 11),
+    ("BCAST", 22),
+    ("EXSCAN", 3),
+    ("GATHER", 5),
+    ("GATHERV", 4),
+    ("REDUCE", 19),
+    ("REDUCE_SCATTER", 6),
     ("REDUCE_SCATTER_BLOCK", 4),
-    ("SCAN", 2),
-    ("SCATTER", 3),
-    ("SCATTERV", 2),
+    ("SCAN", 3),
+    ("SCATTER", 5),
+    ("SCATTERV", 4),
 ];
 
 /// Sizes in bytes and numbers of ranks, both ends included.
@@ -37,7 +42,7 @@ struct Range {
 }
 
 /// What is wrong with the value of such a variable.
-pub(super) fn examine_adjustment(
+pub(crate) fn examine_adjustment(
     line: Option<usize>,
     name: &str,
     value: &str,
@@ -52,7 +57,7 @@ pub(super) fn examine_adjustment(
     let known = PRESETS
         .iter()
         .find(|(known, _)| *known == own || *known == blocking);
-    let Some((_, named)) = known else {
+    let Some((_, last)) = known else {
         let names = PRESETS.iter().map(|(preset, _)| preset);
         let near = names.min_by_key(|preset| strsim::levenshtein(preset, own));
         found.report(
@@ -87,11 +92,23 @@ pub(super) fn examine_adjustment(
             );
             continue;
         };
-        if number > *named && own == blocking {
+        if number > *last && own == blocking {
             found.note(
                 line,
                 Remark,
-                format!("preset {number} of {name} has no documented name; `impi_info -v {name}` shows which exist"),
+                format!(
+                    "{name} has the presets 1 to {last} in 2021.19, where {number} means the same as 0; `impi_info -v \
+                     {name}` shows which exist"
+                ),
+            );
+        } else if number == 0 {
+            found.note(
+                line,
+                Remark,
+                format!(
+                    "preset 0 of {name} is not the library's decision without this variable: it leaves out the \
+                     library's tuning file"
+                ),
             );
         }
         for condition in conditions
@@ -106,9 +123,24 @@ pub(super) fn examine_adjustment(
                         found.report(
                             line,
                             Misread,
-                            format!("`{condition}` in {name} overlaps {from}-{to} before; which one counts is not \
-                                     documented"),
+                            format!(
+                                "`{condition}` in {name} overlaps {from}-{to} before, which counts up to its end"
+                            ),
                             "write ranges that do not overlap",
+                        );
+                    }
+                    let has_same_ranks =
+                        |earlier: &&Range| earlier.ranks == range.ranks && has_ranks(&range);
+                    if let Some(earlier) = ranges.iter().find(has_same_ranks) {
+                        let [from, to] = earlier.bytes;
+                        found.report(
+                            line,
+                            NoEffect,
+                            format!(
+                                "{from}-{to} in {name} has the same numbers of ranks as `{condition}`, which alone \
+                                 counts, for all sizes"
+                            ),
+                            "distinguish sizes or numbers of ranks, not both",
                         );
                     }
                     ranges.push(range);
@@ -146,6 +178,11 @@ fn parse_range(text: &str) -> Option<[u64; 2]> {
         }
     };
     (from <= to).then_some([from, to])
+}
+
+/// Whether a range has a condition on the number of ranks.
+fn has_ranks(range: &Range) -> bool {
+    range.ranks != [0, u64::MAX]
 }
 
 fn overlap(one: &Range, other: &Range) -> bool {

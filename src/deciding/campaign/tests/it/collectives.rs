@@ -4,7 +4,7 @@ use schedule::Collective::{self, Alltoall, Barrier, Exscan, Scan};
 use vocabulary::{Candidate, Cell, CommShape, Through};
 
 use crate::errors::check;
-use crate::{campaign, parse};
+use crate::campaign;
 
 /// The collectives of a campaign that names none.
 const BY_DEFAULT: [Collective; 8] = [

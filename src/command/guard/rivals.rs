@@ -103,6 +103,7 @@ fn eligible_rivals(decision: &CellDecision) -> impl Iterator<Item = &Ranked> {
             | Verdict::Unconfirmed
             | Verdict::TooFewLaunches
             | Verdict::TypesDisagree
+            | Verdict::LosesElsewhere
             | Verdict::Refuted
     );
     let chosen = decision.ranked(&decision.chosen);

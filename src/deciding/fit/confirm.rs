@@ -402,14 +402,18 @@ fn try_together(
             of_shape.extend(explored.filter(|decision| decision.is_compared()));
         }
     }
+    // On shapes where nothing was compared, the choices of the nearest shapes are tried.
+    shapes.retain(|_, decisions| !decisions.is_empty());
     for (key, decisions) in shapes {
         let mut of_shape = candidates_for_all(&decisions, proposing);
         of_shape.truncate(MOST_TRIED);
         nominees.insert(key, of_shape);
     }
     for ((deployment, collective, shape, ..), points) in series {
-        if let Some(of_shape) = nominees.get(&(*deployment, *collective, *shape)) {
+        if shares_one_rule(*collective) {
             points.retain(|point| !point.is_probe);
+        }
+        if let Some(of_shape) = nominees.get(&(*deployment, *collective, *shape)) {
             for point in points {
                 point.nominees = Some(of_shape.clone());
             }

@@ -268,6 +268,8 @@ pub(super) struct PointParts {
     shape: CommShape,
     /// Size of the call in bytes.
     bytes: u64,
+    /// The distribution of the data of an irregular collective, as in `skewed`; null for others.
+    distribution: Option<&'static str>,
     /// The operators of the entry of the table; `any` for collectives that combine nothing.
     operators: Operators,
     /// The reason for measuring at this size.
@@ -284,6 +286,7 @@ impl PointParts {
             collective: point.cell.collective.name(),
             shape: point.cell.shape,
             bytes: point.cell.bytes,
+            distribution: distribution_name(point),
             operators: point.operators,
             place: point.kind,
             rule: point_rules(point),
@@ -292,7 +295,15 @@ impl PointParts {
     }
 }
 
-/// The collective, the shape and the operators of a point, without its size.
+/// The name of the distribution of an irregular collective's data.
+fn distribution_name(point: &Point) -> Option<&'static str> {
+    let cell = &point.cell;
+    cell.collective
+        .is_irregular()
+        .then(|| cell.distribution.name())
+}
+
+/// The collective, the shape, the operators and the distribution of a point, without its size.
 pub(super) fn place_name(point: &Point) -> String {
     place_name_with_bytes(point, "")
 }
@@ -302,6 +313,9 @@ fn place_name_with_bytes(point: &Point, bytes: &str) -> String {
     let mut name = format!("{} {}{bytes}", cell.collective, cell.shape);
     if point.operators != Operators::Any {
         name += &format!(", {}", point.operators);
+    }
+    if let Some(distribution) = distribution_name(point) {
+        name += &format!(", {distribution}");
     }
     name
 }

@@ -162,6 +162,14 @@ impl Confirmation<'_> {
             Some(own_nominees) => own_nominees.iter().find(is_faster),
             None => {
                 let tries = self.tries.get(&(*key, *cell));
+                let mut tried = tries.into_iter().flatten();
+                if shares_one_rule(cell.collective) {
+                    let chosen = tried.find(|candidate| is_faster(candidate));
+                    return SettledPoint {
+                        decision: self.decide_point(key, point, chosen, &nominees),
+                        faster,
+                    };
+                }
                 let of_series =
                     |candidate: &Candidate| tries.is_some_and(|tries| tries.contains(candidate));
                 let mut candidates = faster.iter().map(|(candidate, _)| candidate);

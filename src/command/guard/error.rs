@@ -54,7 +54,10 @@ pub enum GuardError {
     /// A library that reads no exported files.
     #[error("{library} reads no exported tables")]
     #[kind(Input)]
-    #[help("with `--via force` the driver forces the table's choices")]
+    #[help(
+        "files are written for {}; with `--via force` the driver forces the table's choices",
+        libraries::LibraryName::ALL.map(|known| known.facts().title).join(", ")
+    )]
     ReadsNoTables { library: Library },
     /// The table has no measured sizes for the deployment.
     #[error("the table has no measured sizes for the deployment `{deployment}`")]

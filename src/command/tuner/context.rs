@@ -124,6 +124,9 @@ impl MeasurementContext {
                     Box::new(BatchLauncher::new(installation, options, name, path))
                 })?;
                 let mut at = Self { relocated, ..at };
+                // A job is one launch.
+                at.natives
+                    .retain(|native| !is_forced_at_start(&at.library, native));
                 // A template that cannot be filled in is reported when a script is needed.
                 let scripts = render_job_scripts(&at, None).unwrap_or_default();
                 if !scripts.iter().all(|script| takes_orders(&script.text)) {
@@ -204,6 +207,15 @@ impl MeasurementContext {
             warnings: Vec::new(),
         })
     }
+}
+
+/// Whether one of the library's algorithms needs launches of its own.
+fn is_forced_at_start(library: &Library, native: &NativeAlgorithm) -> bool {
+    let known = libraries::find_library(&library.name);
+    known.is_some_and(|known_library| {
+        let variable = known_library.forcing_variable(native.collective, &native.id);
+        variable.is_some()
+    })
 }
 
 /// The cores of a node: `here` if ranks run on this machine, otherwise unknown.

@@ -83,6 +83,8 @@ pub(crate) struct RunningLaunch<'a> {
     pub(crate) suspects: BTreeSet<(Subject, Candidate)>,
     /// Whether the launch has a result, which may be the failure of a candidate.
     pub(crate) has_result: bool,
+    /// The environment variable, with its value, that forces the algorithm of a launch that is part of another one.
+    pub(crate) forcing: Option<(String, String)>,
 }
 
 /// A file of a launch, beside the store that the campaign names: `NAME.db.launches/0001.plan.json` etc.
@@ -153,6 +155,7 @@ impl<'a> RunningLaunch<'a> {
             finish: None,
             suspects: BTreeSet::new(),
             has_result: false,
+            forcing: None,
         }
     }
 
@@ -230,7 +233,13 @@ impl<'a> RunningLaunch<'a> {
         let deadline = self.plan.deadline_seconds.unwrap_or(f64::from(u32::MAX));
         let seconds = deadline + GRACE_SECONDS + self.plan.watchdog_seconds;
         let timeout = Some(Duration::from_secs_f64(seconds));
-        job_of_launch(at, self.plan.launch, nodes, timeout)
+        let mut job = job_of_launch(at, self.plan.launch, nodes, timeout)?;
+        if let Some((name, value)) = &self.forcing {
+            job.environment.push((name.into(), value.into()));
+            job.plan = self.plan.spool.with_extension("plan.json");
+            job.log = self.plan.spool.with_extension("log");
+        }
+        Ok(job)
     }
 
     /// Stores the records that were added to the spool since the last call.
@@ -286,7 +295,8 @@ impl<'a> RunningLaunch<'a> {
                 let whole = self.find_entrant(done.task, 0).map(|(subject, _)| subject);
                 self.suspects
                     .retain(|(suspected, _)| whole != Some(*suspected));
-                self.progress.done += u64::from(new);
+                // The whole launch has counted the cell.
+                self.progress.done += u64::from(new && self.forcing.is_none());
                 self.observer.notice(&TuningEvent::Stored {
                     progress: self.progress,
                 });

@@ -2,11 +2,14 @@
 
 mod adopt;
 mod conclude;
+mod forced;
 mod lock;
 mod recover;
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use agenda::{Agenda, History, LatestFit, NextLaunch, NextStep, unspent_seconds};
 use answers::{Measured, SubmittedJob, SubmittedLaunch, TuningEvent};
@@ -16,6 +19,7 @@ use vocabulary::{CampaignProgress, Candidate, Cell, Purpose, Racing, Subject};
 use wire::{Plan, PlannedWork, WIRE_VERSION};
 
 use self::conclude::Streaks;
+use self::forced::{ForcedTasks, take_forced_tasks};
 pub(crate) use self::lock::CampaignLock;
 use crate::analysis::stored::parse_campaign_row;
 use crate::history::{read_history, read_launches, read_measurements};
@@ -251,7 +255,8 @@ impl<'a> Measuring<'a> {
         };
         let nodes =
             NodeRequest::for_tasks(campaign, library, &self.store, &next.tasks, self.watch)?;
-        let plan = self.complete_plan(next)?;
+        let mut plan = self.complete_plan(next)?;
+        let forced = take_forced_tasks(library, &mut plan.tasks);
         let is_exploring = agenda.keeps_time() && agenda.next_purpose() == Purpose::Exploring;
         let left_seconds = (!campaign.is_simulated()).then(|| unspent_seconds(&history, campaign));
         // The samples, which may be many, are not kept in memory while the launch runs.
@@ -261,7 +266,7 @@ impl<'a> Measuring<'a> {
             progress,
             left_seconds,
         });
-        match self.launch_plan(&plan, nodes, progress)? {
+        match self.launch_plan(&plan, forced, nodes, progress)? {
             AfterLaunch::GoOn => Ok(true),
             AfterLaunch::Left => Ok(false),
             // The time left does not suffice for exploring, but may suffice for confirming choices.
@@ -339,20 +344,12 @@ impl<'a> Measuring<'a> {
     fn launch_plan(
         &mut self,
         plan: &Plan,
+        forced: Vec<ForcedTasks>,
         nodes: NodeRequest,
         progress: CampaignProgress,
     ) -> Result<AfterLaunch, TunerError> {
-        // Launch numbers grow, so a spool of that name belongs to a store that was deleted.
-        match std::fs::remove_file(&plan.spool) {
-            Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
-                return Err(TunerError::File {
-                    action: "remove",
-                    path: plan.spool.clone(),
-                    source,
-                });
-            }
-            _ => {}
-        }
+        remove_old_spool(&plan.spool)?;
+        let begin = Instant::now();
         self.store.begin_launch(plan)?;
         self.launches += 1;
         let mut launch = RunningLaunch::new(plan, &mut self.store, self.observer, progress);
@@ -360,6 +357,19 @@ impl<'a> Measuring<'a> {
         let followed = launch.start_and_follow(self.at, nodes, self.watch, self.stop);
         let has_result = launch.has_result;
         self.suspects = std::mem::take(&mut launch.suspects);
+        let followed = self.launch_forced_tasks(plan, forced, nodes, followed, begin)?;
         self.conclude_launch(plan, followed, has_result, true)
+    }
+}
+
+/// Removes a spool of the same name. Launch numbers grow, so it belongs to a store that was deleted.
+fn remove_old_spool(spool: &Path) -> Result<(), TunerError> {
+    match std::fs::remove_file(spool) {
+        Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(TunerError::File {
+            action: "remove",
+            path: spool.to_owned(),
+            source,
+        }),
+        _ => Ok(()),
     }
 }

@@ -26,6 +26,7 @@ mod deployed;
 mod error;
 mod file_sizes;
 mod header;
+pub mod intelmpi;
 pub mod mpich;
 pub mod openmpi;
 
@@ -165,10 +166,11 @@ impl Exported {
 }
 
 /// Every format.
-pub const FORMATS: [&dyn Format; 4] = [
+pub const FORMATS: [&dyn Format; 5] = [
     &openmpi::Classic,
     &openmpi::Json,
     &mpich::SelectionFile,
+    &intelmpi::Presets,
     &c_header::CHeader,
 ];
 

@@ -5,6 +5,7 @@
 mod beside;
 mod c_header;
 mod deploy;
+mod intelmpi;
 mod json;
 mod modules;
 mod mpich;

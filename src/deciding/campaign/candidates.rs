@@ -97,23 +97,29 @@ impl Selection {
     ///
     /// One of [`DEFAULT_COLLECTIVES`] does if an algorithm for it takes part, or if the file names some of the library's
     /// own; any other one only if the file names some of its algorithms by the collective's name. On MPI, `native:*` and
-    /// the like are enough for [`NATIVE_COLLECTIVES`].
+    /// the like are enough for [`NATIVE_COLLECTIVES`]. In a simulation, names of the library's own add none, as in 0.2.
     pub(crate) fn takes_part_by_default(&self, collective: Collective, is_simulated: bool) -> bool {
         let names_others = || !self.is_default && self.selects_others(collective);
         if DEFAULT_COLLECTIVES.contains(&collective) {
             return self.algorithms_for(collective).next().is_some() || names_others();
         }
         let is_named = NATIVE_COLLECTIVES.contains(&collective) && !is_simulated && names_others()
-            || self.names_collective(collective);
+            || self.names_collective(collective, is_simulated);
         is_named && self.has_algorithm_for(collective)
     }
 
-    /// Whether a pattern names a collective, as `alltoall/*` and `native:alltoall/*` do, but `*` and `*/bruck` do not.
-    fn names_collective(&self, collective: Collective) -> bool {
+    /// Whether a pattern names a collective, as `alltoall/*` and, on MPI, `native:alltoall/*` do, but `*` and `*/bruck`
+    /// do not.
+    fn names_collective(&self, collective: Collective, is_simulated: bool) -> bool {
         self.include.iter().any(|pattern| {
             let pattern = pattern.as_str();
-            let own = pattern.strip_prefix(Candidate::NATIVE).unwrap_or(pattern);
-            own.split_once('/')
+            let after_prefix = match pattern.strip_prefix(Candidate::NATIVE) {
+                Some(_) if is_simulated => return false,
+                Some(of_library) => of_library,
+                None => pattern,
+            };
+            after_prefix
+                .split_once('/')
                 .is_some_and(|(of, _)| of == collective.name())
         })
     }

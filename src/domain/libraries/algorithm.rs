@@ -22,6 +22,8 @@ pub struct LibraryAlgorithm {
     pub equivalent: Option<&'static str>,
     /// The radix of our algorithm with which it does, if it takes one.
     pub radix: u32,
+    /// The most requests of our algorithm with which it does, if ours takes their number.
+    pub max_requests: u32,
 }
 
 /// Flags of rows, combined with `|`.
@@ -49,6 +51,7 @@ pub(crate) const fn row_of(collective: Collective, id: &'static str, what: u8) -
         takes_fanout: what & FANOUT != 0,
         equivalent: if what & SAME != 0 { Some(id) } else { None },
         radix: if what & BINARY != 0 { 2 } else { KNOMIAL_RADIX },
+        max_requests: u32::MAX,
     }
 }
 
@@ -62,6 +65,16 @@ pub(crate) const fn row_like(
     let mut row = row_of(collective, id, what);
     row.equivalent = Some(ours);
     row
+}
+
+impl LibraryAlgorithm {
+    /// The row of an algorithm that has up to this many requests of each kind under way.
+    pub(crate) const fn with_max_requests(self, max_requests: u32) -> Self {
+        Self {
+            max_requests,
+            ..self
+        }
+    }
 }
 
 /// The largest power of two that is at most `ranks`.

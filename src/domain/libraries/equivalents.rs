@@ -22,13 +22,27 @@ pub fn library_equivalent(
         .iter();
     let native =
         algorithms.find(|a| a.collective.name() == collective && a.equivalent == Some(ours))?;
-    let takes_radix = schedule::find_algorithm(algorithm)?.takes(Parameter::Radix);
-    let default = takes_radix.then_some(schedule::Parameters::DEFAULT_RADIX);
-    let given = parameters.radix.or(default);
-    // All radices from the number of ranks on are the same.
-    let in_effect = |radix: u32| radix.min(cell.shape.ranks());
+    let row = schedule::find_algorithm(algorithm)?;
+    let given_or =
+        |given: Option<u32>, parameter, default| given.or(row.takes(parameter).then_some(default));
+    let radix = given_or(
+        parameters.radix,
+        Parameter::Radix,
+        schedule::Parameters::DEFAULT_RADIX,
+    );
+    let requests = given_or(
+        parameters.max_requests,
+        Parameter::MaxRequests,
+        schedule::Parameters::DEFAULT_MAX_REQUESTS,
+    );
+    // All radices from the number of ranks on are the same, and all numbers of requests from that of the other ranks on.
+    let ranks = cell.shape.ranks();
+    let differs = |given: Option<u32>, of_library: u32, most: u32| {
+        given.is_some_and(|given| given.min(most) != of_library.min(most))
+    };
     let is_other = !parameters.through.is_mpi()
-        || given.is_some_and(|given| in_effect(given) != in_effect(native.radix))
+        || differs(radix, native.radix, ranks)
+        || differs(requests, native.max_requests, ranks - 1)
         || parameters.blocks.is_some_and(|blocks| blocks != 1);
     (!is_other).then(|| Candidate::Native {
         algorithm: format!("{}{collective}/{}", Candidate::NATIVE, native.id),

@@ -8,12 +8,14 @@ use crate::algorithm::{BINARY, ORDERED, SAME, power_below, row_like, row_of};
 
 /// Algorithms in the sources of 4.0. Others are wrong for operators that do not commute, or refuse operators that are
 /// not built in, and have no equivalent among ours. The Rabenseifner reduction does not fold evenly.
-pub(super) const ALGORITHMS: [LibraryAlgorithm; 18] = [
+pub(super) const ALGORITHMS: [LibraryAlgorithm; 19] = [
     row_of(Allgather, "ring", SAME),
     row_of(Allgatherv, "ring", SAME),
     row_of(Allreduce, "recursive_doubling", ORDERED | SAME),
     row_like("bruck", Alltoall, "brucks", BINARY),
     row_of(Alltoall, "pairwise", SAME),
+    // As many as `MPIR_CVAR_ALLTOALL_THROTTLE` says by default; of the first batch, one is for the rank itself.
+    row_like("batched", Alltoall, "scattered", 0).with_max_requests(32),
     row_of(Barrier, "dissemination", SAME | BINARY),
     row_of(Bcast, "binomial", SAME),
     row_like("scatter_allgather_ring", Bcast, "scatter_ring_allgather", 0),

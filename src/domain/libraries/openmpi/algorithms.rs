@@ -55,7 +55,8 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 66] = [
     row_of(Alltoall, "linear", SAME),
     row_of(Alltoall, "pairwise", SAME),
     row_like("bruck", Alltoall, "modified_bruck", BINARY),
-    row_of(Alltoall, "linear_sync", 0),
+    // All at once, unless `coll_tuned_alltoall_algorithm_max_requests` says otherwise.
+    row_like("batched", Alltoall, "linear_sync", 0),
     row_of(Alltoall, "two_proc", 0),
     row_like("linear", Alltoallv, "basic_linear", 0),
     row_of(Alltoallv, "pairwise", SAME),

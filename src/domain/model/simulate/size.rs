@@ -31,7 +31,8 @@ pub fn expected_messages(schedule: &Schedule) -> f64 {
 }
 
 /// The approximate size of a simulation on a machine. Where the schedule says that the same happens on all nodes
-/// ([`Schedule::translation`]), only one is simulated.
+/// ([`Schedule::translation`]), only one is simulated. The simulation also examines whether their messages are matched,
+/// which takes too long here; a test shows that they are.
 pub fn expected_size(schedule: &Schedule, setting: &Setting<'_>) -> ExpectedSize {
     let prices = Prices::new(schedule, setting).ok();
     let symmetry = prices.and_then(|prices| Symmetry::by_translation(schedule, &prices));

@@ -411,10 +411,10 @@ fn hash_message(from: Rank, to: Rank, number: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use schedule::{Request, Schedule};
+    use schedule::{ALGORITHMS, Parameter, Parameters, Request, Schedule};
     use vocabulary::Placement;
 
-    use super::{Course, Prices, Symmetry};
+    use super::{Course, Prices, Symmetry, TranslationCheck};
     use crate::{Machine, Setting, Topology};
 
     /// The number of ranks that are simulated.
@@ -426,11 +426,12 @@ mod tests {
         )
     }
 
+    const MACHINE: &str = "name: any\nranks_per_node: 4\nnetwork: {alpha: 3, beta: 0.25}\n\
+                           node: {alpha: 1, beta: 0.125}\ninjection_beta: 0.125\ngamma: 0.25\n";
+
     fn simulated_of(name: &str, topology: Topology, units: u64) -> u32 {
-        let machine = "name: any\nranks_per_node: 4\nnetwork: {alpha: 3, beta: 0.25}\n\
-                       node: {alpha: 1, beta: 0.125}\ninjection_beta: 0.125\ngamma: 0.25\n";
         let setting = Setting {
-            machine: &Machine::from_yaml(machine).expect("a machine"),
+            machine: &Machine::from_yaml(MACHINE).expect("a machine"),
             topology,
             unit_bytes: 8,
         };
@@ -458,6 +459,58 @@ mod tests {
         assert_eq!(simulated("allgather/ring", 7, 1, 1), 1);
         // On one node, each rank is a group.
         assert_eq!(simulated("allgather/ring", 1, 7, 1), 1);
+    }
+
+    /// The expected size of a simulation relies on that, without an examination.
+    #[test]
+    fn messages_are_matched_wherever_renumberings_take_groups_to_groups() {
+        let machine = Machine::from_yaml(MACHINE).expect("a machine");
+        let mut examined = 0;
+        let shapes = [
+            (1, 8),
+            (2, 2),
+            (3, 4),
+            (4, 4),
+            (6, 2),
+            (7, 3),
+            (8, 4),
+            (9, 1),
+        ];
+        let topologies = shapes.into_iter().flat_map(|(nodes, per_node)| {
+            Placement::ALL.map(|placement| Topology::new(nodes, per_node, placement))
+        });
+        for topology in topologies {
+            let setting = Setting {
+                machine: &machine,
+                topology,
+                unit_bytes: 8,
+            };
+            for algorithm in ALGORITHMS {
+                for number in [None, Some(2), Some(3)] {
+                    let of = |parameter| number.filter(|_| algorithm.takes(parameter));
+                    let request = Request {
+                        units: 1536,
+                        parameters: Parameters {
+                            radix: of(Parameter::Radix),
+                            max_requests: of(Parameter::MaxRequests),
+                            ..Parameters::default()
+                        },
+                        placed: topology.placed(),
+                        ..Request::among_ranks(topology.ranks() as u32)
+                    };
+                    let Ok(schedule) = Schedule::new(algorithm, &request) else {
+                        continue;
+                    };
+                    let prices = Prices::new(&schedule, &setting).expect("valid");
+                    if let Some(symmetry) = Symmetry::by_translation(&schedule, &prices) {
+                        let mut check = TranslationCheck::new(&schedule, symmetry, &|| true);
+                        assert!(check.are_messages_matched(), "{schedule:?} on {topology:?}");
+                        examined += 1;
+                    }
+                }
+            }
+        }
+        assert!(examined > 200, "{examined}");
     }
 
     #[test]

@@ -85,6 +85,8 @@ impl Building<'_> {
             let total = match of_node {
                 _ if !is_exclusive => of_node.unwrap_or(Buffer::Input),
                 None => Buffer::Input,
+                // No node comes after the last one, so nobody needs its total, and no scan reads it.
+                Some(_) if part.member + 1 == part.team.size() => Buffer::Input,
                 Some(before) => {
                     let total = self.add_room();
                     self.add_work(Work::Combine([before, Buffer::Input, total]));

@@ -14,9 +14,9 @@ use launcher::{
     Discovery, Installation, LibraryChoice, discover_libraries, find_driver, list_variables,
 };
 use libraries::{
-    Assignment, AssignmentSource, ExaminedRelease, FindingKind, LibraryName, RulesFileEffect,
-    SettingRole, SteeringFinding, SteeringFindings, SteeringFormat, environment_assignments,
-    examine_assignments,
+    Assignment, AssignmentSource, ExaminedRelease, FindingKind, LibraryName, OtherSettings,
+    RulesFileEffect, SettingRole, SteeringFinding, SteeringFindings, SteeringFormat,
+    StrongerSetting, environment_assignments, examine_assignments,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ use thiserror::Error;
 use vocabulary::{ErrorKind, Library};
 
 use crate::SearchPaths;
-use crate::steering::settings_format;
+use crate::steering::{read_as_libraries_do, settings_format};
 
 /// What to examine, and for which library.
 #[derive(Clone, Debug, Default)]
@@ -283,26 +283,62 @@ struct GivenSettings {
     /// `None` for the environment.
     path: Option<PathBuf>,
     source: AssignmentSource,
+    precedence: Precedence,
     format: Option<SteeringFormat>,
     named_by: Option<String>,
     /// The settings, and what is wrong with the form of the file.
     read: SteeringFindings,
 }
 
+/// What counts of the values that files and the environment give a setting: the first in this order. Of several scripts
+/// any may be the one that counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Precedence {
+    /// Files that override the environment.
+    Overriding,
+    /// The environment, and scripts that set variables of it.
+    Environment,
+    /// Parameter files, by their places.
+    File(usize),
+}
+
+impl GivenSettings {
+    fn variable_of(&self, library: LibraryName, name: &str) -> String {
+        match self.source {
+            AssignmentSource::Parameters => library.environment_variable(name),
+            AssignmentSource::Environment => name.to_owned(),
+        }
+    }
+
+    /// Where the settings stand, in a sentence.
+    fn place(&self) -> String {
+        let path = self.path.as_ref();
+        path.map_or_else(
+            || "the environment".to_owned(),
+            |path| path.display().to_string(),
+        )
+    }
+}
+
 impl SettingsAudit<'_> {
     fn examine_given_files(&mut self) -> Result<(), AuditError> {
         let mut files = Vec::new();
         for path in &self.request.files {
-            files.push(self.read_file(path)?);
+            let is_known = files
+                .iter()
+                .any(|known: &ReadFile| is_same_file(&known.path, path));
+            if !is_known {
+                files.push(self.read_file(path)?);
+            }
         }
         // Settings of all files count for each of them.
         for library in LibraryName::ALL {
             let mut given = Vec::new();
-            for file in &files {
-                given.extend(self.settings_for(library, file)?);
+            for (file, place) in files.iter().zip(0..) {
+                given.extend(self.settings_for(library, file, place)?);
             }
             if !given.is_empty() {
-                self.examine_settings(library, given, &BTreeMap::new())?;
+                self.examine_settings(library, given)?;
             }
         }
         for file in files {
@@ -339,12 +375,13 @@ impl SettingsAudit<'_> {
     fn is_examined(&self, library: LibraryName, path: &Path) -> bool {
         let prefix = library.name();
         self.sources.iter().any(|source| {
-            source.path.as_deref() == Some(path) && source.library.starts_with(prefix)
+            let own = source.path.as_deref();
+            own.is_some_and(|own| is_same_file(own, path)) && source.library.starts_with(prefix)
         })
     }
 
     fn read_file(&self, path: &Path) -> Result<ReadFile, AuditError> {
-        let text = files::read_text(path).map_err(|source| AuditError::Read {
+        let text = read_as_libraries_do(path).map_err(|source| AuditError::Read {
             path: path.to_owned(),
             source,
         })?;
@@ -396,11 +433,12 @@ impl SettingsAudit<'_> {
         }
     }
 
-    /// The settings for a library in a file; none if it is a file of rules.
+    /// The settings for a library in a file at a place of the request; none if it is a file of rules.
     fn settings_for(
         &self,
         library: LibraryName,
         file: &ReadFile,
+        place: usize,
     ) -> Result<Option<GivenSettings>, AuditError> {
         if !self.releases.may_examine(library) {
             return Ok(None);
@@ -411,6 +449,8 @@ impl SettingsAudit<'_> {
                 GivenSettings {
                     path: Some(file.path.clone()),
                     source: AssignmentSource::Parameters,
+                    precedence: precedence_by_name(library, &file.path)
+                        .unwrap_or(Precedence::File(place)),
                     format: Some(*format),
                     named_by: None,
                     read: (format.examine)(
@@ -424,7 +464,8 @@ impl SettingsAudit<'_> {
                 let prefix = library.facts().variable_prefix;
                 let mut assignments = environment_assignments(&file.text, prefix);
                 let release = self.releases.release_of(library).ok();
-                assignments.retain(|given| may_concern(library, release, &given.name));
+                let known = settings_of(library, release);
+                assignments.retain(|given| may_concern(library, &known, &given.name));
                 if assignments.is_empty() {
                     return Ok(None);
                 }
@@ -432,6 +473,7 @@ impl SettingsAudit<'_> {
                 GivenSettings {
                     path: Some(file.path.clone()),
                     source: AssignmentSource::Environment,
+                    precedence: Precedence::Environment,
                     format: None,
                     named_by: None,
                     read: SteeringFindings {
@@ -448,41 +490,47 @@ impl SettingsAudit<'_> {
     fn examine_settings(
         &mut self,
         library: LibraryName,
-        given: Vec<GivenSettings>,
-        besides: &BTreeMap<String, String>,
+        mut given: Vec<GivenSettings>,
     ) -> Result<(), AuditError> {
+        given.sort_by_key(|settings| settings.precedence);
         let release = self.releases.release_of(library)?;
         let examined = release.examined(self.request.assume_commutative);
-        let variable_of = |source: AssignmentSource, name: &str| match source {
-            AssignmentSource::Parameters => library.environment_variable(name),
-            AssignmentSource::Environment => name.to_owned(),
-        };
-        for one in 0..given.len() {
-            let mut others = besides.clone();
+        for one in &given {
+            // The most important ones come last, and replace the others.
+            let mut others = OtherSettings::default();
             for other in given
                 .iter()
-                .enumerate()
-                .filter(|(place, _)| *place != one)
-                .map(|(_, other)| other)
+                .rev()
+                .filter(|other| !std::ptr::eq(*other, one))
             {
-                let set = other.read.assignments.iter();
-                others.extend(
-                    set.map(|set| (variable_of(other.source, &set.name), set.value.clone())),
-                );
+                for set in &other.read.assignments {
+                    let variable = other.variable_of(library, &set.name);
+                    let value = set.value.clone();
+                    if other.precedence < one.precedence {
+                        let place = other.place();
+                        let stronger = StrongerSetting { value, place };
+                        others.stronger.insert(variable, stronger);
+                    } else {
+                        others.weaker.insert(variable, value);
+                    }
+                }
             }
+            let place = one.place();
             let GivenSettings {
                 path,
                 source,
                 format,
                 named_by,
                 read,
-            } = &given[one];
+                ..
+            } = one;
             let mut found =
                 examine_assignments(library, &examined, *source, &read.assignments, &others);
             found.all.extend(read.all.iter().cloned());
+            // Only what counts is followed.
             let mut named_files = Vec::new();
-            for assignment in &read.assignments {
-                let variable = variable_of(*source, &assignment.name);
+            for assignment in &found.assignments {
+                let variable = one.variable_of(library, &assignment.name);
                 named_files.extend(self.find_named_rules(
                     library,
                     release,
@@ -491,10 +539,6 @@ impl SettingsAudit<'_> {
                     &mut found.all,
                 ));
             }
-            let place = path.as_ref().map_or_else(
-                || "the environment".to_owned(),
-                |path| path.display().to_string(),
-            );
             self.sources.push(AuditedSource {
                 path: path.clone(),
                 title: format
@@ -506,7 +550,8 @@ impl SettingsAudit<'_> {
                 findings: as_audited(found.all),
             });
             for (file, rules, text) in named_files {
-                let is_given = self.request.files.contains(&file);
+                let mut requested = self.request.files.iter();
+                let is_given = requested.any(|path| is_same_file(path, &file));
                 if !is_given && !self.is_examined(library, &file) {
                     self.examine_rules(library, &rules, &file, &text, Some(place.clone()))?;
                 }
@@ -532,7 +577,19 @@ impl SettingsAudit<'_> {
             return None;
         }
         let path = PathBuf::from(&assignment.value);
-        match files::read_text(&path) {
+        if assignment.value.contains(char::REPLACEMENT_CHARACTER) {
+            found.push(SteeringFinding {
+                line: assignment.line,
+                kind: FindingKind::NotSupported,
+                message: format!(
+                    "the name of the file {} is not UTF-8, so the file is not examined",
+                    path.display()
+                ),
+                remedy: Some("name the file to `audit`".to_owned()),
+            });
+            return None;
+        }
+        match read_as_libraries_do(&path) {
             Ok(text) => {
                 let formats = library.steering_formats().iter();
                 let mut formats = formats.filter(|format| format.is_named_by(&setting));
@@ -601,13 +658,19 @@ impl SettingsAudit<'_> {
             });
         }
         let own: BTreeMap<String, String> = std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter_map(|(name, value)| {
+                Some((
+                    name.into_string().ok()?,
+                    value.to_string_lossy().into_owned(),
+                ))
+            })
             .collect();
         for library in names {
             let release = self.releases.release_of(library)?;
+            let known = settings_of(library, Some(release));
             let set = own
                 .iter()
-                .filter(|(name, _)| may_concern(library, Some(release), name));
+                .filter(|(name, _)| may_concern(library, &known, name));
             let assignments = set.map(|(name, value)| Assignment {
                 line: None,
                 name: name.clone(),
@@ -616,6 +679,7 @@ impl SettingsAudit<'_> {
             let mut given = vec![GivenSettings {
                 path: None,
                 source: AssignmentSource::Environment,
+                precedence: Precedence::Environment,
                 format: None,
                 named_by: None,
                 read: SteeringFindings {
@@ -623,41 +687,97 @@ impl SettingsAudit<'_> {
                     ..SteeringFindings::default()
                 },
             }];
-            let examined = release.examined(self.request.assume_commutative);
             if let Some(format) = settings_format(library) {
-                for path in settings_files(release, places) {
-                    // The library passes over files that are not there.
-                    if let Ok(text) = files::read_text(&path) {
-                        given.push(GivenSettings {
-                            path: Some(path),
-                            source: AssignmentSource::Parameters,
-                            format: Some(*format),
-                            named_by: Some(release.title()),
-                            read: (format.examine)(&examined, &text),
-                        });
-                    }
+                let launcher = release.launcher.as_deref();
+                let overriding = library.overriding_settings_files(launcher);
+                let overriding = overriding
+                    .into_iter()
+                    .map(|path| (path, Precedence::Overriding));
+                let files = settings_files(release, &own, places).into_iter();
+                let files = files.zip(0..);
+                let files = files.map(|(path, place)| (path, Precedence::File(place)));
+                for (path, precedence) in overriding.chain(files) {
+                    let Some(read) = self.read_settings_file(release, format, &path) else {
+                        continue;
+                    };
+                    given.push(GivenSettings {
+                        path: Some(path),
+                        source: AssignmentSource::Parameters,
+                        precedence,
+                        format: Some(*format),
+                        named_by: Some(release.title()),
+                        read,
+                    });
                 }
             }
-            self.examine_settings(library, given, &BTreeMap::new())?;
+            self.examine_settings(library, given)?;
         }
         Ok(())
     }
+
+    /// The settings in a file that a library reads; `None` if the file is not there, which the library passes over.
+    fn read_settings_file(
+        &self,
+        release: &ReleaseInUse,
+        format: &SteeringFormat,
+        path: &Path,
+    ) -> Option<SteeringFindings> {
+        let examined = release.examined(self.request.assume_commutative);
+        match read_as_libraries_do(path) {
+            Ok(text) => Some((format.examine)(&examined, &text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+            Err(error) => Some(SteeringFindings {
+                all: vec![SteeringFinding {
+                    line: None,
+                    kind: FindingKind::IgnoredFile,
+                    message: format!("the file cannot be read ({error}), so it has no effect"),
+                    remedy: Some("make it a file that users can read, or remove it".to_owned()),
+                }],
+                assignments: Vec::new(),
+            }),
+        }
+    }
 }
 
-/// The parameter files that a library reads, the most important first.
-fn settings_files(release: &ReleaseInUse, places: &SearchPaths) -> Vec<PathBuf> {
-    let all = release.variables.iter().flatten();
-    let listed = all.filter(|(name, _)| variables::lists_files(name));
-    let listed: Vec<PathBuf> = listed
-        .flat_map(|(_, list)| list.split([':', ',']).map(str::trim).map(PathBuf::from))
-        .collect();
-    if !listed.is_empty() {
-        return listed;
+/// The precedence of a file that overrides the environment, by its name.
+fn precedence_by_name(library: LibraryName, path: &Path) -> Option<Precedence> {
+    let overriding = library.overriding_settings_files(None);
+    let mut names = overriding.iter().map(|file| file.file_name());
+    let overrides = names.any(|name| name == path.file_name());
+    overrides.then_some(Precedence::Overriding)
+}
+
+/// Whether two names lead to the same file.
+fn is_same_file(one: &Path, other: &Path) -> bool {
+    one == other || files::is_same(one, other)
+}
+
+/// The parameter files that a library reads, the most important first: those that a variable or the library itself lists,
+/// or else those of its built-in list.
+fn settings_files(
+    release: &ReleaseInUse,
+    environment: &BTreeMap<String, String>,
+    places: &SearchPaths,
+) -> Vec<PathBuf> {
+    let library = release.name;
+    let setting = library.facts().files_setting;
+    let listed = setting.and_then(|setting| {
+        let by_library = release.variables.as_ref().and_then(|all| all.get(setting));
+        by_library.or_else(|| environment.get(&library.environment_variable(setting)))
+    });
+    match listed.map(String::as_str) {
+        Some("") | None => {
+            let home = places.homes.home.as_deref();
+            library.default_settings_files(home, release.launcher.as_deref())
+        }
+        // The library's own word for an empty list.
+        Some("none") => Vec::new(),
+        Some(list) => {
+            let names = list.split([':', ',']).map(str::trim);
+            let names = names.filter(|name| !name.is_empty());
+            names.map(PathBuf::from).collect()
+        }
     }
-    let home = places.homes.home.as_deref();
-    release
-        .name
-        .default_settings_files(home, release.launcher.as_deref())
 }
 
 /// Whether files of a format list settings.
@@ -665,14 +785,19 @@ fn lists_settings(library: LibraryName, format: &SteeringFormat) -> bool {
     settings_format(library).is_some_and(|own| own.name == format.name)
 }
 
-/// Whether a variable is meant for a library: it has one of its prefixes, or a setting's name without it.
-fn may_concern(library: LibraryName, release: Option<&ReleaseInUse>, variable: &str) -> bool {
-    let all = match release.and_then(|release| release.variables.clone()) {
+/// The control variables of a library, as far as they are known.
+fn settings_of(library: LibraryName, release: Option<&ReleaseInUse>) -> BTreeMap<String, String> {
+    match release.and_then(|release| release.variables.clone()) {
         Some(all) => all,
         None => library.known_settings(release.map_or("", |release| &release.version)),
-    };
+    }
+}
+
+/// Whether a variable is meant for a library: it has one of its prefixes, or the name of one of its control variables
+/// without it.
+fn may_concern(library: LibraryName, known: &BTreeMap<String, String>, variable: &str) -> bool {
     variables::configures_library(library, variable)
-        || library.misnamed_setting(variable, &all).is_some()
+        || library.misnamed_setting(variable, known).is_some()
 }
 
 fn as_audited(mut found: Vec<SteeringFinding>) -> Vec<AuditedFinding> {

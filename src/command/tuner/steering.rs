@@ -1,6 +1,7 @@
 //! What the settings of this environment do to the choice of algorithms, as the libraries treat them.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 use std::path::Path;
 
 use environment::variables;
@@ -196,7 +197,7 @@ impl LibraryAnswers {
         if !is_rules_setting_of(*name, named.setting) {
             return found;
         }
-        let text = files::read_text(Path::new(self.file_named_by(named)))
+        let text = read_as_libraries_do(Path::new(self.file_named_by(named)))
             .map_err(|error| error.to_string());
         let text = text.as_deref().map_err(String::as_str);
         match name.rules_file(named.setting, &library.version, text) {
@@ -241,7 +242,7 @@ impl LibraryAnswers {
             .filter(|(name, _)| variables::lists_files(name));
         let paths = lists.flat_map(|(_, list)| list.split([':', ',']).map(str::trim));
         let read = paths.filter_map(|path| {
-            let text = files::read_text(Path::new(path)).ok()?;
+            let text = read_as_libraries_do(Path::new(path)).ok()?;
             let set = (format.examine)(&release, &text).assignments.into_iter();
             Some(SettingsFile {
                 path: path.to_owned(),
@@ -365,6 +366,15 @@ impl LibraryAnswers {
             )
         })
     }
+}
+
+/// Reads a file that a library reads, to which it does not matter whether the text is UTF-8.
+///
+/// # Errors
+/// Those of [`files::read`].
+pub(crate) fn read_as_libraries_do(path: &Path) -> io::Result<String> {
+    let bytes = files::read(path)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The format of the files that list a library's settings; `None` if it reads none.

@@ -14,6 +14,24 @@ pub enum AssignmentSource {
     Environment,
 }
 
+/// Settings that count besides those that are examined, by the environment variables that would set them.
+#[derive(Clone, Debug, Default)]
+pub struct OtherSettings {
+    /// Those that take precedence.
+    pub stronger: BTreeMap<String, StrongerSetting>,
+    /// The values of those over which the examined settings take precedence.
+    pub weaker: BTreeMap<String, String>,
+}
+
+/// A setting that takes precedence over another one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StrongerSetting {
+    /// The value that counts.
+    pub value: String,
+    /// Where it stands, as the subject of a sentence, such as `the environment`.
+    pub place: String,
+}
+
 /// Values with which a setting leaves the decision to the library.
 const NEUTRAL: [&str; 7] = ["", "0", "ignore", "auto", "false", "no", "none"];
 
@@ -105,26 +123,28 @@ fn unquoted(text: &str) -> &str {
     text.trim().trim_matches(['"', '\''])
 }
 
-/// What is wrong with settings for a library, given those that count besides them.
+/// What is wrong with settings for a library, given those that count besides them. The settings that are returned are those
+/// that count: without those that others override.
 pub fn examine_assignments(
     library: LibraryName,
     release: &ExaminedRelease<'_>,
     source: AssignmentSource,
     assignments: &[Assignment],
-    besides: &BTreeMap<String, String>,
+    besides: &OtherSettings,
 ) -> SteeringFindings {
-    let mut found = SteeringFindings {
-        assignments: assignments.to_vec(),
-        ..SteeringFindings::default()
-    };
+    let mut found = SteeringFindings::default();
     let variable_of = |assignment: &Assignment| match source {
         AssignmentSource::Parameters => library.environment_variable(&assignment.name),
         AssignmentSource::Environment => assignment.name.clone(),
     };
-    let mut variables = besides.clone();
-    for assignment in assignments {
+    let mut variables = besides.weaker.clone();
+    let mut last = BTreeMap::new();
+    for (assignment, place) in assignments.iter().zip(0..) {
         variables.insert(variable_of(assignment), assignment.value.clone());
+        last.insert(variable_of(assignment), place);
     }
+    let of_others = besides.stronger.iter();
+    variables.extend(of_others.map(|(name, setting)| (name.clone(), setting.value.clone())));
     let mut all = values_in_force(library, release, &variables);
     let is_listed = !all.is_empty();
     // Of components whose settings are not listed.
@@ -142,14 +162,13 @@ pub fn examine_assignments(
         all: is_listed.then_some(&all),
         changed: None,
     };
-    for (assignment, place) in assignments.iter().zip(1..) {
+    for (assignment, place) in assignments.iter().zip(0..) {
         let variable = variable_of(assignment);
-        let mut later = assignments[place..].iter();
         // A script may set a variable for each of several commands, or in the branches of a condition.
         if source == AssignmentSource::Parameters
-            && let Some(later) = later.find(|later| variable_of(later) == variable)
+            && let Some(later) = last.get(&variable).filter(|later| **later > place)
         {
-            let by = later
+            let by = assignments[*later]
                 .line
                 .map_or_else(String::new, |line| format!(" in line {line}"));
             found.report(
@@ -163,6 +182,35 @@ pub fn examine_assignments(
             );
             continue;
         }
+        if let Some(stronger) = besides.stronger.get(&variable) {
+            let setting = library.control_variable(&variable);
+            let steers =
+                setting.is_some_and(|setting| library.steering_setting(&setting).is_some());
+            if steers {
+                found.note(
+                    assignment.line,
+                    FindingKind::Remark,
+                    format!(
+                        "{} is overridden: {} sets it, too, and takes precedence",
+                        assignment.name, stronger.place
+                    ),
+                );
+            }
+            continue;
+        }
+        if let Some(stronger) = stronger_variable(library, &variable, &variables) {
+            found.report(
+                assignment.line,
+                FindingKind::NoEffect,
+                format!(
+                    "{stronger}, which is also set, takes precedence over {}",
+                    assignment.name
+                ),
+                "remove one of the two",
+            );
+            continue;
+        }
+        found.assignments.push(assignment.clone());
         if let Some(meant) = library
             .misnamed_setting(&variable, &all)
             .filter(|_| source == AssignmentSource::Environment)
@@ -182,8 +230,20 @@ pub fn examine_assignments(
             library, release, source, assignment, &variable, &effect, &mut found,
         );
     }
-    library.examine_values(release, source, assignments, &all, &mut found);
+    let in_force = std::mem::take(&mut found.assignments);
+    library.examine_values(release, source, &in_force, &all, &mut found);
+    found.assignments = in_force;
     found.sorted()
+}
+
+/// The variable among those that are set which takes precedence over another one for the same control variable.
+pub(crate) fn stronger_variable(
+    library: LibraryName,
+    variable: &str,
+    set: &BTreeMap<String, String>,
+) -> Option<String> {
+    let mut stronger = library.stronger_variables(variable).into_iter();
+    stronger.find(|stronger| set.contains_key(stronger))
 }
 
 /// The values of all known control variables with these environment variables.
@@ -197,6 +257,9 @@ pub fn values_in_force(
         .cloned()
         .unwrap_or_else(|| library.known_settings(release.version));
     for (name, value) in variables {
+        if stronger_variable(library, name, variables).is_some() {
+            continue;
+        }
         let setting = library.control_variable(name);
         if let Some(current) = setting.and_then(|setting| all.get_mut(&setting)) {
             current.clone_from(value);

@@ -1,5 +1,10 @@
 //! JSON with the lines of its values, as lenient parsers of libraries accept it.
 
+use printable::shortened;
+
+/// The most characters of a text in a message.
+const MOST_CHARACTERS: usize = 60;
+
 /// A value and the line where it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JsonValue {
@@ -44,6 +49,10 @@ pub(crate) struct JsonDialect {
     pub(crate) single_quotes: bool,
     /// Text behind the value.
     pub(crate) text_behind: bool,
+    /// A byte order mark before the value.
+    pub(crate) byte_order_mark: bool,
+    /// Any character behind `\\`, which then stands for itself.
+    pub(crate) any_escapes: bool,
     /// The deepest nesting.
     pub(crate) deepest: usize,
 }
@@ -73,8 +82,9 @@ impl JsonValue {
 
 /// Parses a text; trailing commas are accepted in every dialect.
 pub(crate) fn parse_json(text: &str, dialect: JsonDialect) -> Result<JsonValue, JsonFault> {
+    let marked = text.strip_prefix('\u{feff}');
     let mut parser = JsonParser {
-        rest: text,
+        rest: marked.filter(|_| dialect.byte_order_mark).unwrap_or(text),
         line: 1,
         dialect,
     };
@@ -170,7 +180,10 @@ impl<'a> JsonParser<'a> {
             }
             let key = self.parse_text()?;
             if !self.take_char(':')? {
-                return Err(self.fault(format!("`:` is missing after the key `{key}`")));
+                return Err(self.fault(format!(
+                    "`:` is missing after the key `{}`",
+                    shortened(&key, MOST_CHARACTERS)
+                )));
             }
             let value = self.parse_value(depth + 1)?;
             members.push(JsonMember { key, line, value });
@@ -220,20 +233,65 @@ impl<'a> JsonParser<'a> {
                 return Ok(text);
             }
             if c == '\\' {
-                let Some(escaped) = self.rest.chars().next() else {
-                    return Err(self.fault("a text does not end"));
-                };
-                self.advance(escaped.len_utf8());
-                text.push(match escaped {
-                    'n' => '\n',
-                    't' => '\t',
-                    'r' => '\r',
-                    other => other,
-                });
+                text.push(self.parse_escape()?);
             } else {
                 text.push(c);
             }
         }
+    }
+
+    /// The character that an escape stands for, which begins behind `\\`.
+    fn parse_escape(&mut self) -> Result<char, JsonFault> {
+        let Some(escaped) = self.rest.chars().next() else {
+            return Err(self.fault("a text does not end"));
+        };
+        self.advance(escaped.len_utf8());
+        Ok(match escaped {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            'b' => '\u{8}',
+            'f' => '\u{c}',
+            'u' => {
+                let unit = self.parse_unit()?;
+                // Characters beyond 16 bits are written as two units.
+                let is_first = (0xd800..0xdc00).contains(&unit);
+                let mut pair = vec![unit];
+                if is_first && self.rest.starts_with("\\u") {
+                    let before = (self.rest, self.line);
+                    self.advance("\\u".len());
+                    let second = self.parse_unit()?;
+                    if (0xdc00..0xe000).contains(&second) {
+                        pair.push(second);
+                    } else {
+                        (self.rest, self.line) = before;
+                    }
+                }
+                let decoded = char::decode_utf16(pair).next();
+                let decoded = decoded.and_then(Result::ok);
+                decoded.unwrap_or(char::REPLACEMENT_CHARACTER)
+            }
+            '"' | '\\' | '/' => escaped,
+            _ if self.dialect.any_escapes => escaped,
+            _ => {
+                return Err(self.fault(format!(
+                    "`\\{}` is no escape in a text",
+                    escaped.escape_default()
+                )));
+            }
+        })
+    }
+
+    /// Four hexadecimal digits.
+    fn parse_unit(&mut self) -> Result<u16, JsonFault> {
+        let digits = self.rest.get(..4);
+        let digits = digits.filter(|digits| digits.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        let unit = digits.and_then(|digits| u16::from_str_radix(digits, 16).ok());
+        let Some(unit) = unit else {
+            return Err(self.fault("`\\u` is not followed by four hexadecimal digits"));
+        };
+        self.advance(4);
+        Ok(unit)
     }
 
     fn parse_word(&mut self) -> Result<JsonContent, JsonFault> {
@@ -243,7 +301,10 @@ impl<'a> JsonParser<'a> {
         let digits = word.strip_prefix('-').unwrap_or(word);
         let is_whole = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         if is_whole && digits.starts_with('0') && digits != "0" {
-            return Err(self.fault(format!("`{word}` begins with 0")));
+            return Err(self.fault(format!(
+                "`{}` begins with 0",
+                shortened(word, MOST_CHARACTERS)
+            )));
         }
         let content = match word.parse::<i64>() {
             Ok(number) if is_whole => JsonContent::Integer(number),
@@ -254,7 +315,12 @@ impl<'a> JsonParser<'a> {
                 JsonContent::Other(word.to_owned())
             }
             _ if word.is_empty() => return Err(self.fault("a value is missing")),
-            _ => return Err(self.fault(format!("`{word}` is not a value"))),
+            _ => {
+                return Err(self.fault(format!(
+                    "`{}` is not a value",
+                    shortened(word, MOST_CHARACTERS)
+                )));
+            }
         };
         self.advance(length);
         Ok(content)

@@ -31,7 +31,8 @@ use vocabulary::{Cell, Library, NativeAlgorithm, Parameters};
 
 pub use algorithm::LibraryAlgorithm;
 pub use assignments::{
-    AssignmentSource, environment_assignments, examine_assignments, values_in_force,
+    AssignmentSource, OtherSettings, StrongerSetting, environment_assignments, examine_assignments,
+    values_in_force,
 };
 pub use equivalents::{RIVALS, library_equivalent};
 pub use facts::Facts;
@@ -169,6 +170,11 @@ pub trait MpiLibrary: Debug + Sync {
     /// The control variable that an environment variable sets, whether or not the library has one of that name.
     fn control_variable(&self, variable: &str) -> Option<String>;
 
+    /// The other environment variables that set the control variable of this one, and take precedence over it.
+    fn stronger_variables(&self, _variable: &str) -> Vec<String> {
+        Vec::new()
+    }
+
     /// The component of a setting if it carries out no collective, given all control variables.
     fn idle_component(&self, _setting: &str, _all: &BTreeMap<String, String>) -> Option<String> {
         None
@@ -189,6 +195,12 @@ pub trait MpiLibrary: Debug + Sync {
         _home: Option<&Path>,
         _launcher: Option<&Path>,
     ) -> Vec<PathBuf> {
+        Vec::new()
+    }
+
+    /// The configuration files, of those that are there, whose settings take precedence over the environment, given the
+    /// launcher.
+    fn overriding_settings_files(&self, _launcher: Option<&Path>) -> Vec<PathBuf> {
         Vec::new()
     }
 

@@ -101,6 +101,19 @@ impl MpiLibrary for Mpich {
         Some(format!("{}{name}", PREFIXES[0]))
     }
 
+    /// Of several names of one variable, the first prefix counts.
+    fn stronger_variables(&self, variable: &str) -> Vec<String> {
+        let Some(place) = PREFIXES
+            .iter()
+            .position(|prefix| variable.starts_with(prefix))
+        else {
+            return Vec::new();
+        };
+        let own = &variable[PREFIXES[place].len()..];
+        let stronger = PREFIXES[..place].iter();
+        stronger.map(|prefix| format!("{prefix}{own}")).collect()
+    }
+
     fn rules_file(
         &self,
         setting: &str,

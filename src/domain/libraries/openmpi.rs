@@ -139,15 +139,15 @@ impl MpiLibrary for OpenMpi {
         &rules_files::FORMATS
     }
 
-    /// In distributions, the site's file lies in `/etc/openmpi`.
     fn default_settings_files(&self, home: Option<&Path>, launcher: Option<&Path>) -> Vec<PathBuf> {
-        let name = "openmpi-mca-params.conf";
-        let mut files = Vec::new();
-        files.extend(home.map(|home| home.join(".openmpi/mca-params.conf")));
-        let prefix = launcher.and_then(Path::parent).and_then(Path::parent);
-        files.extend(prefix.map(|prefix| prefix.join("etc").join(name)));
-        files.push(Path::new("/etc/openmpi").join(name));
-        files
+        let own = home.map(|home| home.join(".openmpi/mca-params.conf"));
+        let of_site = files_of_site("openmpi-mca-params.conf", launcher);
+        own.into_iter().chain(of_site).collect()
+    }
+
+    /// `mca_base_override_param_file`, which has a constant value.
+    fn overriding_settings_files(&self, launcher: Option<&Path>) -> Vec<PathBuf> {
+        files_of_site("openmpi-mca-params-override.conf", launcher)
     }
 
     fn known_settings(&self, version: &str) -> BTreeMap<String, String> {
@@ -260,6 +260,14 @@ impl MpiLibrary for OpenMpi {
         let names = remote.filter_map(|line| line.split_once(" on node "));
         Some(names.map(|(_, name)| name.trim().to_owned()).collect())
     }
+}
+
+/// The places of a configuration file of the site: in distributions, it lies in `/etc/openmpi`.
+fn files_of_site(name: &str, launcher: Option<&Path>) -> Vec<PathBuf> {
+    let prefix = launcher.and_then(Path::parent).and_then(Path::parent);
+    let below = prefix.map(|prefix| prefix.join("etc").join(name));
+    let distributed = Path::new("/etc/openmpi").join(name);
+    below.into_iter().chain([distributed]).collect()
 }
 
 /// Parses a truth value as the library does.

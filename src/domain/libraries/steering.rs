@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::LibraryName;
+use crate::assignments::stronger_variable;
 
 /// The part of a setting in the choice of algorithms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,8 +151,9 @@ impl KnownSettings<'_> {
         let by_variable = || {
             let sets =
                 |name: &str| library.control_variable(name).as_deref() == Some(control_variable);
-            let mut all = self.variables.iter();
-            all.find(|(name, _)| sets(name)).map(|(_, value)| value)
+            let mut all = self.variables.iter().filter(|(name, _)| sets(name));
+            let counts = |name: &str| stronger_variable(library, name, self.variables).is_none();
+            all.find(|(name, _)| counts(name)).map(|(_, value)| value)
         };
         let told = told.or_else(by_variable);
         told.map(String::as_str)
@@ -344,9 +346,11 @@ impl LibraryName {
             let few = whole.len() <= MOST_SIMILAR;
             return if few { whole } else { Vec::new() };
         }
-        let near = steering.filter_map(|known| {
+        let most = name.len() / LETTERS_FOR_AN_ERROR;
+        let near = steering.filter(|known| known.len().abs_diff(name.len()) <= most);
+        let near = near.filter_map(|known| {
             let distance = strsim::levenshtein(&name, &known.to_lowercase());
-            (distance <= name.len() / LETTERS_FOR_AN_ERROR).then_some((distance, known))
+            (distance <= most).then_some((distance, known))
         });
         let nearest = near.min();
         nearest

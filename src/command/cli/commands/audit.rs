@@ -71,7 +71,10 @@ impl AuditArgs {
         tuner::check_outputs_differ(&[("`--sarif`", self.sarif.as_deref())], &inputs)?;
         let report = audit_settings(&request, &search_paths())?;
         if let Some(path) = &self.sarif {
-            let text = crate::console::to_pretty_json(&sarif::SarifLog::from_report(&report))?;
+            // Without a current folder, all names stay as they are.
+            let folder = std::env::current_dir().unwrap_or_default();
+            let log = sarif::SarifLog::from_report(&report, &folder);
+            let text = crate::console::to_pretty_json(&log)?;
             tuner::write_text(path, &(Plain(text).to_string() + "\n"))?;
         }
         if self.json {

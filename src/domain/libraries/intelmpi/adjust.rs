@@ -34,6 +34,9 @@ const PRESETS: [(&str, u32); 17] = [
     ("SCATTERV", 4),
 ];
 
+/// The most ranges of one variable that are compared with each other.
+const MOST_RANGES: usize = 1024;
+
 /// Sizes in bytes and numbers of ranks, both ends included.
 #[derive(Clone, Copy)]
 struct Range {
@@ -118,6 +121,14 @@ pub(crate) fn examine_adjustment(
         {
             match parse_condition(condition) {
                 Some(range) => {
+                    if ranges.len() == MOST_RANGES {
+                        found.note(
+                            line,
+                            NotSupported,
+                            format!("{name} has more than {MOST_RANGES} ranges, and the later ones are not examined"),
+                        );
+                        return;
+                    }
                     if let Some(earlier) = ranges.iter().find(|earlier| overlap(earlier, &range)) {
                         let [from, to] = earlier.bytes;
                         found.report(

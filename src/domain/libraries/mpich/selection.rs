@@ -3,6 +3,9 @@
 //! From the sources of 4.0.2, 4.1, 4.2, 4.3 and 5.0 (`csel.c`, `csel_container.c`, `ch4_csel_container.h`), and seen in 4.0.2: most
 //! mistakes end programs when MPI starts, by an assertion.
 
+use std::collections::{BTreeMap, BTreeSet};
+
+use printable::quoted;
 use schedule::Collective;
 
 use crate::findings::{ExaminedRelease, FindingKind::*, SteeringFindings};
@@ -13,6 +16,8 @@ const DIALECT: JsonDialect = JsonDialect {
     comments: true,
     single_quotes: true,
     text_behind: true,
+    byte_order_mark: false,
+    any_escapes: false,
     deepest: 32,
 };
 
@@ -196,8 +201,8 @@ pub(super) fn examine_selection(
     let mut examined = SelectionFile {
         release: release.version_numbers(),
         layer,
-        entries: Vec::new(),
-        holds: Vec::new(),
+        entries: BTreeSet::new(),
+        holds: HeldConditions::default(),
         found: SteeringFindings::default(),
     };
     let root = match parse_json(text, DIALECT) {
@@ -224,7 +229,7 @@ pub(super) fn examine_selection(
         entries, mut found, ..
     } = examined;
     if layer == Layer::Algorithms {
-        let is_missing = |of: &&Collective| !entries.iter().any(|name| name == of.name());
+        let is_missing = |of: &&Collective| !entries.contains(of.name());
         let measured = Collective::SERVED;
         let missing: Vec<_> = measured
             .iter()
@@ -256,10 +261,49 @@ pub(super) fn examine_selection(
 struct SelectionFile {
     release: [u32; 3],
     layer: Layer,
-    entries: Vec<String>,
-    /// What holds at the entry that is examined: conditions, and with `!` those that do not hold.
-    holds: Vec<String>,
+    entries: BTreeSet<String>,
+    /// What holds at the entry that is examined.
+    holds: HeldConditions,
     found: SteeringFindings,
+}
+
+/// Conditions that hold, and with `!` those that do not.
+#[derive(Debug, Default)]
+struct HeldConditions {
+    /// In the order in which they were added.
+    added: Vec<String>,
+    /// How often each was added.
+    counts: BTreeMap<String, usize>,
+}
+
+impl HeldConditions {
+    fn add(&mut self, condition: String) {
+        *self.counts.entry(condition.clone()).or_insert(0) += 1;
+        self.added.push(condition);
+    }
+
+    /// Forgets conditions until only the first `number` are left.
+    fn forget_after(&mut self, number: usize) {
+        for condition in self.added.drain(number..) {
+            if let Some(count) = self.counts.get_mut(&condition) {
+                *count -= 1;
+                if *count == 0 {
+                    self.counts.remove(&condition);
+                }
+            }
+        }
+    }
+
+    fn has(&self, condition: &str) -> bool {
+        self.counts.contains_key(condition)
+    }
+}
+
+/// The most characters of a key in a message.
+const MOST_CHARACTERS: usize = 60;
+
+fn in_message(key: &str) -> String {
+    quoted(key, MOST_CHARACTERS)
 }
 
 /// What must hold where an algorithm is chosen, with the conditions that ensure it; the library does not check it, but
@@ -354,7 +398,7 @@ impl SelectionFile {
                     self.found.report(
                         other.line,
                         EndsPrograms,
-                        format!("`{}` stands beside an algorithm, and is taken for one", other.key),
+                        format!("`{}` stands beside an algorithm, and is taken for one", in_message(&other.key)),
                         "remove it, or move the algorithm below a condition such as `comm_size=any`",
                     );
                 }
@@ -368,18 +412,16 @@ impl SelectionFile {
         // The line of an entry for everything, and the last condition on numbers with its bound.
         let mut any: Option<usize> = None;
         let mut open: Option<usize> = None;
-        let mut bounds: Vec<(String, i64)> = Vec::new();
-        let held = self.holds.len();
-        for (member, place) in members.iter().zip(0..) {
+        let mut bounds: BTreeMap<String, i64> = BTreeMap::new();
+        let mut given = BTreeSet::new();
+        let held = self.holds.added.len();
+        for member in members {
             let key = without_blanks(&member.key);
-            if members[..place]
-                .iter()
-                .any(|earlier| without_blanks(&earlier.key) == key)
-            {
+            if !given.insert(key.clone()) {
                 self.found.report(
                     member.line,
                     Unreachable,
-                    format!("`{key}` is given twice"),
+                    format!("`{}` is given twice", in_message(&key)),
                     "remove one of the two",
                 );
             }
@@ -387,7 +429,10 @@ impl SelectionFile {
                 self.found.report(
                     member.line,
                     EndsPrograms,
-                    format!("`{key}` follows `any` in line {line}, which must be the last entry"),
+                    format!(
+                        "`{}` follows `any` in line {line}, which must be the last entry",
+                        in_message(&key)
+                    ),
                     "move it before `any`",
                 );
             }
@@ -396,10 +441,10 @@ impl SelectionFile {
                 ConditionKind::Any => any = Some(member.line),
                 ConditionKind::Number(name, bound) => {
                     open = Some(member.line);
-                    let hidden = bounds
-                        .iter()
-                        .any(|(of, before)| *of == name && *before >= bound);
-                    if hidden {
+                    let largest = bounds.entry(name).or_insert(i64::MIN);
+                    let is_hidden = *largest >= bound;
+                    *largest = bound.max(*largest);
+                    if is_hidden {
                         self.found.report(
                             member.line,
                             Unreachable,
@@ -407,22 +452,22 @@ impl SelectionFile {
                             "sort the entries by their numbers",
                         );
                     }
-                    bounds.push((name, bound));
                 }
                 ConditionKind::NeedsAny => open = Some(member.line),
                 ConditionKind::Word | ConditionKind::Unknown => {}
                 ConditionKind::Collective(name) => {
-                    self.entries.push(name.clone());
+                    self.entries.insert(name.clone());
                     self.examine_siblings(&member.value, Some(&name));
                     continue;
                 }
             }
-            self.holds.push(key.clone());
+            let before = self.holds.added.len();
+            self.holds.add(key.clone());
             self.examine_siblings(&member.value, collective);
-            self.holds.pop();
-            self.holds.push(format!("!{key}"));
+            self.holds.forget_after(before);
+            self.holds.add(format!("!{key}"));
         }
-        self.holds.truncate(held);
+        self.holds.forget_after(held);
         if let (Some(line), None) = (open, any) {
             self.found.report(
                 line,
@@ -445,7 +490,7 @@ impl SelectionFile {
                 self.found.report(
                     line,
                     EndsPrograms,
-                    format!("there is no collective `{name}`"),
+                    format!("there is no collective `{}`", in_message(name)),
                     "write a name such as `reduce_scatter_block`",
                 );
             }
@@ -499,7 +544,11 @@ impl SelectionFile {
                 self.found.report(
                     line,
                     Misread,
-                    format!("`{written}` in `{key}` is {read}"),
+                    format!(
+                        "`{}` in `{}` is {read}",
+                        in_message(written),
+                        in_message(key)
+                    ),
                     format!("write a plain decimal number up to {}", i32::MAX),
                 );
             }
@@ -534,7 +583,10 @@ impl SelectionFile {
         self.found.report(
             line,
             EndsPrograms,
-            format!("there is no condition `{key}` in this release"),
+            format!(
+                "there is no condition `{}` in this release",
+                in_message(key)
+            ),
             remedy,
         );
     }
@@ -554,7 +606,8 @@ impl SelectionFile {
                 line,
                 FailingCall,
                 format!(
-                    "`{name}` is not defined for {collective}, and ends the program at the call"
+                    "`{name}` is not defined for {}, and ends the program at the call",
+                    in_message(collective)
                 ),
                 "use another condition",
             );
@@ -590,7 +643,7 @@ impl SelectionFile {
             self.found.report(
                 line,
                 EndsPrograms,
-                format!("the value of `{key}` is not an object"),
+                format!("the value of `{}` is not an object", in_message(&key)),
                 "write `{}`",
             );
         }
@@ -611,7 +664,10 @@ impl SelectionFile {
             self.found.report(
                 line,
                 EndsPrograms,
-                format!("`{key}` does not belong into a file for this part of the library"),
+                format!(
+                    "`{}` does not belong into a file for this part of the library",
+                    in_message(&key)
+                ),
                 format!("write {wanted}, or name the file by another variable"),
             );
             return;
@@ -627,10 +683,7 @@ impl SelectionFile {
             );
         }
         for (_, conditions, needed) in NEEDS.iter().filter(|(known, ..)| *known == name) {
-            if !conditions
-                .iter()
-                .any(|condition| self.holds.iter().any(|held| held == condition))
-            {
+            if !conditions.iter().any(|condition| self.holds.has(condition)) {
                 self.found.report(
                     line,
                     FailingCall,
@@ -657,14 +710,22 @@ impl SelectionFile {
             self.found.report(
                 line,
                 FailingCall,
-                format!("`{name}` is not an algorithm of {of}"),
-                format!("name one of {of}"),
+                format!(
+                    "`{}` is not an algorithm of {}",
+                    in_message(name),
+                    in_message(of)
+                ),
+                format!("name one of {}", in_message(of)),
             );
         } else if kind.is_some() && !self.has_leaf(of, name) {
             self.found.report(
                 line,
                 EndsPrograms,
-                format!("{of} has no `{name}` in this release"),
+                format!(
+                    "{} has no `{}` in this release",
+                    in_message(of),
+                    in_message(name)
+                ),
                 "name one that it has",
             );
         }

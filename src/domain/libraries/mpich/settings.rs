@@ -99,20 +99,6 @@ pub(super) fn examine_values(
         let Some(own) = prefixes.find_map(|prefix| name.strip_prefix(prefix)) else {
             continue;
         };
-        // Of several names of one variable, the first prefix counts.
-        let stronger = PREFIXES
-            .iter()
-            .take_while(|prefix| !name.starts_with(**prefix));
-        let stronger = stronger.map(|prefix| format!("{prefix}{own}"));
-        let is_given = |other: &String| assignments.iter().any(|given| given.name == *other);
-        if let Some(stronger) = stronger.into_iter().find(is_given) {
-            found.report(
-                *line,
-                NoEffect,
-                format!("{stronger}, which is also set, takes precedence over {name}"),
-                "remove one of the two",
-            );
-        }
         let Some(allowed) = allowed_values(release, own) else {
             continue;
         };

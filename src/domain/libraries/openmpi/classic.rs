@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use vocabulary::units::format_counted;
 
-use super::numbers::{Numbers, PlacedNumber, misreading_of};
+use super::numbers::{Numbers, PlacedNumber, in_message, misreading_of, numbers_in_message};
 use super::rows::{self, Row};
 use super::tuned::{NUMBERED, TunedCollective, collective_by_number};
 use crate::findings::{ExaminedRelease, FindingKind::*, SteeringFindings};
@@ -148,11 +148,11 @@ impl<'a> ClassicReader<'a> {
             && !is_header
             && let Some(read) = misreading_of(number.word)
         {
-            let read: Vec<String> = read.iter().map(i64::to_string).collect();
+            let (word, read) = (in_message(number.word), numbers_in_message(&read));
             self.found.report(
                 line,
                 Misread,
-                format!("`{}` is read as {}", number.word, read.join(" and ")),
+                format!("`{word}` is read as {read}"),
                 "write plain decimal numbers without leading zeros, suffixes or exponents",
             );
         }
@@ -357,7 +357,7 @@ impl<'a> ClassicReader<'a> {
             let (count, line) = self.count.unwrap_or((0, 1));
             let message = format!(
                 "everything from `{}` on is ignored, since line {line} counts {}",
-                number.word,
+                in_message(number.word),
                 format_counted(count, "collective")
             );
             self.found.report(

@@ -3,7 +3,7 @@
 //! From the sources of 4.1.4, 5.0.10 and 6.1 (`coll_han_dynamic_file.c`). After an error the whole file is dropped, and the
 //! settings of the component count.
 
-use super::numbers::Numbers;
+use super::numbers::{Numbers, in_message};
 use super::tuned::NUMBERED;
 use crate::findings::{ExaminedRelease, FindingKind::*, SteeringFindings};
 
@@ -91,7 +91,7 @@ pub(super) fn examine_han(release: &ExaminedRelease<'_>, text: &str) -> Steering
             NoEffect,
             format!(
                 "everything from `{}` on is ignored, since all counted rules were read",
-                rest.word
+                in_message(rest.word)
             ),
             "correct the counts above",
         );
@@ -177,7 +177,7 @@ impl<'a> HanReader<'a> {
             .and_then(|number| NUMBERED.get(number));
         let by_name = || NUMBERED.iter().find(|known| known.name == word.value);
         let Some(collective) = by_number.or_else(by_name).map(|known| known.name) else {
-            let message = format!("there is no collective `{}`", word.value);
+            let message = format!("there is no collective `{}`", in_message(word.value));
             return Err(self.drop_file(
                 word.line,
                 message,
@@ -225,9 +225,12 @@ impl<'a> HanReader<'a> {
         let by_name = LEVELS.iter().position(|name| *name == word.value);
         let Some(level) = by_number.or(by_name.filter(|_| self.release[0] >= 5)) else {
             let message = if by_name.is_some() {
-                format!("levels have no names in this release: `{}`", word.value)
+                format!(
+                    "levels have no names in this release: `{}`",
+                    in_message(word.value)
+                )
             } else {
-                format!("there is no level `{}`", word.value)
+                format!("there is no level `{}`", in_message(word.value))
             };
             return Err(self.drop_file(
                 word.line,
@@ -305,19 +308,19 @@ impl<'a> HanReader<'a> {
                 Some((name, algorithm)) if COMPONENTS.contains(&name) => (
                     format!(
                         "there is no component `{}`: a blank is needed before `@`",
-                        component.value
+                        in_message(component.value)
                     ),
-                    format!("write `{name} @{algorithm}`"),
+                    format!("write `{name} @{}`", in_message(algorithm)),
                 ),
                 _ if is_number => (
                     format!(
                         "components have names here, not numbers such as {}",
-                        component.value
+                        in_message(component.value)
                     ),
                     "write tuned, sm, adapt, libnbc, basic, self or han".to_owned(),
                 ),
                 _ => (
-                    format!("there is no component `{}`", component.value),
+                    format!("there is no component `{}`", in_message(component.value)),
                     "write tuned, sm, adapt, libnbc, basic, self or han".to_owned(),
                 ),
             };
@@ -356,7 +359,10 @@ impl<'a> HanReader<'a> {
         if by_number || known.contains(&word.value) || word.value == "default" {
             return Ok(());
         }
-        let message = format!("han has no algorithm `{}` of {collective}", word.value);
+        let message = format!(
+            "han has no algorithm `{}` of {collective}",
+            in_message(word.value)
+        );
         Err(self.drop_file(
             word.line,
             message,

@@ -2,6 +2,16 @@
 //!
 //! From the sources of 4.0 to 6.1 (`coll_base_util.c`). `010` is 8, `0x1F` is 31, and `08` is two numbers, 0 and 8.
 
+use std::ops::Range;
+
+use printable::quoted;
+
+/// The most characters of a word in a message.
+const MOST_CHARACTERS: usize = 40;
+
+/// The most numbers of a word in a message.
+const MOST_NUMBERS: usize = 4;
+
 /// A reader of numbers.
 pub(super) struct Numbers<'a> {
     text: &'a str,
@@ -9,6 +19,8 @@ pub(super) struct Numbers<'a> {
     offset: usize,
     /// The line of the next byte.
     line: usize,
+    /// The bytes of the word that contains the last number.
+    word: Range<usize>,
 }
 
 /// A number with its place.
@@ -34,6 +46,7 @@ impl<'a> Numbers<'a> {
             text,
             offset,
             line: 1 + text[..offset].matches('\n').count(),
+            word: 0..0,
         }
     }
 
@@ -48,7 +61,8 @@ impl<'a> Numbers<'a> {
             let left = &self.text.as_bytes()[self.offset..];
             let first = *left.first()?;
             if let Some(Scanned { value, length }) = scan_number(left) {
-                let (word, begins_word) = self.word_around(self.offset, self.offset + length);
+                let end = self.offset + length;
+                let (word, begins_word) = self.word_around(self.offset, end);
                 self.offset += length;
                 return Some(PlacedNumber {
                     value,
@@ -121,18 +135,23 @@ impl<'a> Numbers<'a> {
         left.next().is_some_and(u8::is_ascii_digit)
     }
 
-    /// The word around some bytes, and whether they are the first number in it.
-    fn word_around(&self, start: usize, end: usize) -> (&'a str, bool) {
-        // Numbers consist of ASCII, but the bytes before them may belong to any character.
-        let before = self.text.get(..start).unwrap_or_default();
-        let word_start = before.rfind(is_separator).map_or(0, |place| {
-            place + before[place..].chars().next().map_or(1, char::len_utf8)
-        });
-        let after = self.text.get(end..).unwrap_or_default();
-        let word_end = end + after.find(is_separator).unwrap_or(after.len());
-        let ahead = &self.text[word_start..start];
-        let begins = !ahead.bytes().any(|byte| byte.is_ascii_digit());
-        (&self.text[word_start..word_end], begins)
+    /// The word around a number in some bytes, and whether the number is the first one in it.
+    ///
+    /// Each word is searched for its ends only once, whatever numbers it has.
+    fn word_around(&mut self, start: usize, end: usize) -> (&'a str, bool) {
+        let text = self.text;
+        let begins_word = start >= self.word.end;
+        if begins_word {
+            // Numbers consist of ASCII, but the bytes before them may belong to any character.
+            let before = text.get(self.word.end..start).unwrap_or_default();
+            let word_start = before.rfind(is_separator).map_or(0, |place| {
+                place + before[place..].chars().next().map_or(1, char::len_utf8)
+            });
+            let after = text.get(end..).unwrap_or_default();
+            let word_end = end + after.find(is_separator).unwrap_or(after.len());
+            self.word = self.word.end + word_start..word_end;
+        }
+        (&text[self.word.clone()], begins_word)
     }
 }
 
@@ -177,4 +196,21 @@ pub(super) fn misreading_of(word: &str) -> Option<Vec<i64>> {
         .collect();
     let plain = word.strip_prefix('+').unwrap_or(word).parse::<i64>();
     (!plain.is_ok_and(|plain| read == [plain])).then_some(read)
+}
+
+/// A word in a message, without its middle if it is long.
+pub(super) fn in_message(word: &str) -> String {
+    quoted(word, MOST_CHARACTERS)
+}
+
+/// Numbers in a message, of many only the first ones.
+pub(super) fn numbers_in_message(numbers: &[i64]) -> String {
+    let few = &numbers[..numbers.len().min(MOST_NUMBERS)];
+    let few: Vec<String> = few.iter().map(i64::to_string).collect();
+    let more = if numbers.len() > MOST_NUMBERS {
+        " and more numbers"
+    } else {
+        ""
+    };
+    format!("{}{more}", few.join(" and "))
 }

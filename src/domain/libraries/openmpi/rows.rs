@@ -1,5 +1,6 @@
 //! The rows of rules for `tuned`, and the calls to which they apply.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use super::tuned::TunedCollective;
@@ -63,6 +64,8 @@ pub(super) fn covered_from(bounds: &[i64]) -> Vec<Option<Span>> {
 /// The numbers of ranks to which entries with these sizes apply in 6.0, where an entry ends before its size, and the last
 /// one has no end. The first one that fits counts.
 pub(super) fn covered_up_to(bounds: &[i64]) -> Vec<Option<Span>> {
+    // What earlier entries take, by first numbers: apart from each other, and not adjacent.
+    let mut taken: BTreeMap<i64, i64> = BTreeMap::new();
     let mut covered: Vec<Option<Span>> = Vec::new();
     for (bound, place) in bounds.iter().zip(0..) {
         let begin = if place == 0 { 0 } else { bounds[place - 1] };
@@ -71,23 +74,70 @@ pub(super) fn covered_up_to(bounds: &[i64]) -> Vec<Option<Span>> {
         } else {
             bound - 1
         };
-        // Earlier entries take precedence.
-        let mut first = begin;
-        while let Some(earlier) = covered
-            .iter()
-            .flatten()
-            .find(|earlier| (earlier.first..=earlier.last).contains(&first))
-        {
-            let Some(next) = earlier.last.checked_add(1) else {
-                first = i64::MAX;
-                break;
-            };
-            first = next;
+        let before = taken.range(..=begin).next_back();
+        let first = match before.map(|(_, taken_last)| *taken_last) {
+            Some(i64::MAX) => None,
+            Some(taken_last) => Some(begin.max(taken_last + 1)),
+            None => Some(begin),
+        };
+        let span = first.and_then(|first| Span::unless_empty(first, last));
+        if let Some(Span { first, last }) = span {
+            take_span(&mut taken, first, last);
         }
-        let is_taken = first == i64::MAX && begin != first;
-        covered.push(Span::unless_empty(first, last).filter(|_| !is_taken));
+        covered.push(span);
     }
     covered
+}
+
+/// Adds numbers to those that are taken, of which none may be in the gap before `first`.
+fn take_span(taken: &mut BTreeMap<i64, i64>, mut first: i64, mut last: i64) {
+    if let Some((earlier, end)) = taken.range(..first).next_back()
+        && end.checked_add(1).is_none_or(|next| next >= first)
+    {
+        (first, last) = (*earlier, last.max(*end));
+    }
+    while let Some((later, end)) = taken.range(first..).next()
+        && last.checked_add(1).is_none_or(|next| *later <= next)
+    {
+        let later = *later;
+        last = last.max(*end);
+        taken.remove(&later);
+    }
+    taken.insert(first, last);
+}
+
+/// Rules with the numbers to which they apply, so that later ones for numbers which are all taken are found. Of rules
+/// that one of these already covers, none is kept: so `last` ascends with `first`.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CoveringRules(BTreeMap<i64, CoveringRule>);
+
+#[derive(Clone, Copy, Debug)]
+struct CoveringRule {
+    last: i64,
+    line: usize,
+}
+
+impl CoveringRules {
+    /// The line of a rule for all of these numbers.
+    pub(super) fn line_covering(&self, span: Span) -> Option<usize> {
+        let (_, rule) = self.0.range(..=span.first).next_back()?;
+        (rule.last >= span.last).then_some(rule.line)
+    }
+
+    /// Adds a rule.
+    pub(super) fn add(&mut self, span: Span, line: usize) {
+        if span.first > span.last || self.line_covering(span).is_some() {
+            return;
+        }
+        while let Some((first, rule)) = self.0.range(span.first..).next()
+            && rule.last <= span.last
+        {
+            let first = *first;
+            self.0.remove(&first);
+        }
+        let Span { first, last } = span;
+        self.0.insert(first, CoveringRule { last, line });
+    }
 }
 
 /// What is wrong with the rows for some numbers of ranks.
@@ -99,10 +149,11 @@ pub(super) fn examine_rows(
     found: &mut SteeringFindings,
 ) {
     let bounds: Vec<i64> = rows.iter().map(|row| row.bytes).collect();
+    let last_for_none = bounds.iter().rposition(|bytes| *bytes == 0);
     for ((row, covered), place) in rows.iter().zip(covered_from(&bounds)).zip(0..) {
         if collective.has_no_sizes() && rows.len() > 1 {
             // All calls have the size 0, for which the last row with that size counts.
-            if bounds.iter().rposition(|bytes| *bytes == 0) != Some(place) {
+            if last_for_none != Some(place) {
                 found.report(
                     row.line,
                     Unreachable,

@@ -3,7 +3,10 @@
 //! From the sources of 6.0 and 6.1 (`coll_tuned_dynamic_file.c`, `opal_json`), since no release could be run. What does
 //! not parse is read as a classic file.
 
-use super::rows::{Row, Span, examine_choice};
+use std::collections::BTreeSet;
+
+use super::numbers::in_message;
+use super::rows::{CoveringRules, Row, Span, examine_choice};
 use super::tuned::{NUMBERED, TunedCollective};
 use crate::findings::{ExaminedRelease, FindingKind::*, SteeringFindings};
 use crate::json::{JsonContent, JsonDialect, JsonMember, JsonValue, parse_json};
@@ -12,6 +15,8 @@ const DIALECT: JsonDialect = JsonDialect {
     comments: false,
     single_quotes: false,
     text_behind: false,
+    byte_order_mark: true,
+    any_escapes: true,
     deepest: 64,
 };
 
@@ -88,7 +93,7 @@ fn examine_root(release: &ExaminedRelease<'_>, root: &JsonValue, found: &mut Ste
             found.report(
                 member.line,
                 IgnoredFile,
-                format!("there is no collective `{}`", member.key),
+                format!("there is no collective `{}`", in_message(&member.key)),
                 "write names such as `reduce_scatter_block`, in lower case",
             );
             continue;
@@ -123,7 +128,9 @@ fn examine_root(release: &ExaminedRelease<'_>, root: &JsonValue, found: &mut Ste
 
 fn report_unknown_keys(object: &JsonValue, known: &[&str], found: &mut SteeringFindings) {
     let members = object.members().unwrap_or_default();
-    for (member, place) in members.iter().zip(0..) {
+    let mut given = BTreeSet::new();
+    for member in members {
+        let is_first = given.insert(member.key.as_str());
         if !known.contains(&member.key.as_str()) {
             let near = known
                 .iter()
@@ -136,13 +143,10 @@ fn report_unknown_keys(object: &JsonValue, known: &[&str], found: &mut SteeringF
             found.report(
                 member.line,
                 UnknownName,
-                format!("the key `{}` is ignored", member.key),
+                format!("the key `{}` is ignored", in_message(&member.key)),
                 remedy,
             );
-        } else if members[..place]
-            .iter()
-            .any(|earlier| earlier.key == member.key)
-        {
+        } else if !is_first {
             found.report(
                 member.line,
                 NoEffect,
@@ -187,14 +191,6 @@ fn read_bound(object: &JsonValue, key: &str, otherwise: i64, found: &mut Steerin
     })
 }
 
-/// Calls that earlier rules take.
-#[derive(Clone, Copy)]
-struct TakenRanks {
-    ranks: Span,
-    distribution: &'static str,
-    line: usize,
-}
-
 fn examine_communicators(
     release: &ExaminedRelease<'_>,
     collective: &TunedCollective,
@@ -210,7 +206,8 @@ fn examine_communicators(
         );
         return;
     };
-    let mut taken: Vec<TakenRanks> = Vec::new();
+    // One for each distribution.
+    let mut taken = DISTRIBUTIONS.map(|_| CoveringRules::default());
     for entry in entries {
         report_unknown_keys(entry, &COMMUNICATOR_KEYS, found);
         if entry.members().is_none() {
@@ -227,6 +224,7 @@ fn examine_communicators(
             last: read_bound(entry, "comm_size_max", i64::MAX, found),
         };
         let distribution = read_distribution(entry, found);
+        let wider = [0, distribution].map(|wider| taken[wider].line_covering(ranks));
         let infinite = entry
             .member("comm_size_max")
             .filter(|max| !matches!(max.value.content, JsonContent::Integer(_)));
@@ -244,26 +242,16 @@ fn examine_communicators(
                 format!("`comm_size_max` ({}) is below `comm_size_min` ({}), so these rules never apply", ranks.last, ranks.first),
                 "correct one of the two",
             );
-        } else if let Some(earlier) = taken.iter().find(|earlier| {
-            (earlier.ranks.first..=earlier.ranks.last).contains(&ranks.first)
-                && earlier.ranks.last >= ranks.last
-                && ["any", distribution].contains(&earlier.distribution)
-        }) {
+        } else if let Some(line) = wider.into_iter().flatten().min() {
             found.report(
                 entry.line,
                 Unreachable,
-                format!(
-                    "the rules in line {} apply to all of these communicators before",
-                    earlier.line
-                ),
+                format!("the rules in line {line} apply to all of these communicators before"),
                 "sort the narrower rules before the wider ones",
             );
+        } else {
+            taken[distribution].add(ranks, entry.line);
         }
-        taken.push(TakenRanks {
-            ranks,
-            distribution,
-            line: entry.line,
-        });
         let Some(rules) = entry.member("rules") else {
             found.report(
                 entry.line,
@@ -286,9 +274,10 @@ fn examine_communicators(
     }
 }
 
-fn read_distribution(entry: &JsonValue, found: &mut SteeringFindings) -> &'static str {
+/// The place of the distribution of ranks in the list of all; the first one is any distribution.
+fn read_distribution(entry: &JsonValue, found: &mut SteeringFindings) -> usize {
     let Some(member) = entry.member("comm_rank_distribution") else {
-        return DISTRIBUTIONS[0];
+        return 0;
     };
     let JsonContent::Text(text) = &member.value.content else {
         found.report(
@@ -297,19 +286,19 @@ fn read_distribution(entry: &JsonValue, found: &mut SteeringFindings) -> &'stati
             "`comm_rank_distribution` is not a text",
             "write \"any\", \"one-per-node\" or \"single-node\"",
         );
-        return DISTRIBUTIONS[0];
+        return 0;
     };
     let known = DISTRIBUTIONS
         .iter()
-        .find(|known| text.eq_ignore_ascii_case(known));
-    known.copied().unwrap_or_else(|| {
+        .position(|known| text.eq_ignore_ascii_case(known));
+    known.unwrap_or_else(|| {
         found.report(
             member.line,
             Misread,
-            format!("`{text}` is read as `any`"),
+            format!("`{}` is read as `any`", in_message(text)),
             "write \"any\", \"one-per-node\" or \"single-node\"",
         );
-        DISTRIBUTIONS[0]
+        0
     })
 }
 
@@ -320,7 +309,7 @@ fn examine_rules(
     rules: &[JsonValue],
     found: &mut SteeringFindings,
 ) {
-    let mut taken: Vec<(Span, usize)> = Vec::new();
+    let mut taken = CoveringRules::default();
     let mut choices: Vec<(i64, i64)> = Vec::new();
     for rule in rules {
         report_unknown_keys(rule, &RULE_KEYS, found);
@@ -341,10 +330,7 @@ fn examine_rules(
                 ),
                 "correct one of the two",
             );
-        } else if let Some((_, line)) = taken
-            .iter()
-            .find(|(earlier, _)| earlier.first <= bytes.first && earlier.last >= bytes.last)
-        {
+        } else if let Some(line) = taken.line_covering(bytes) {
             found.report(
                 rule.line,
                 Unreachable,
@@ -352,10 +338,11 @@ fn examine_rules(
                 "sort the narrower rules before the wider ones",
             );
         }
-        taken.push((bytes, rule.line));
+        // A rule that is switched off applies to no message.
         let Some(number) = read_algorithm(release, collective, rule, found) else {
             continue;
         };
+        taken.add(bytes, rule.line);
         choices.push((number, segment));
         let row = Row {
             line: rule.line,

@@ -3,6 +3,8 @@
 //! Only what these services read is written: <https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html>, sections
 //! 3.13 (log), 3.14 (run), 3.27 (result), 3.30 (region), 3.49 (rule).
 
+use std::path::{Path, PathBuf};
+
 use libraries::FindingKind;
 use serde::Serialize;
 use tuner::{AuditReport, AuditedFinding, AuditedSource};
@@ -91,7 +93,8 @@ struct SarifRegion {
 }
 
 impl SarifLog {
-    pub(super) fn from_report(report: &AuditReport) -> Self {
+    /// The log of a report; files below `folder` are named as seen from there.
+    pub(super) fn from_report(report: &AuditReport, folder: &Path) -> Self {
         let rules = FindingKind::ALL.iter().map(|kind| SarifRule {
             id: kind.id(),
             short_description: SarifText {
@@ -120,7 +123,7 @@ impl SarifLog {
                 // Services refuse results that are in no file, as those of the environment.
                 results: found
                     .filter(|(source, _)| source.path.is_some())
-                    .map(|(source, finding)| SarifResult::from_finding(source, finding))
+                    .map(|(source, finding)| SarifResult::from_finding(source, finding, folder))
                     .collect(),
             }],
         }
@@ -128,13 +131,13 @@ impl SarifLog {
 }
 
 impl SarifResult {
-    fn from_finding(source: &AuditedSource, finding: &AuditedFinding) -> Self {
+    fn from_finding(source: &AuditedSource, finding: &AuditedFinding, folder: &Path) -> Self {
         let remedy = finding.remedy.as_ref();
         let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
-        let place = |path: &std::path::PathBuf| SarifLocation {
+        let place = |path: &PathBuf| SarifLocation {
             physical_location: SarifPlace {
                 artifact_location: SarifFile {
-                    uri: uri_of(&path.to_string_lossy()),
+                    uri: uri_of(path, folder),
                 },
                 region: SarifRegion {
                     // A finding about a whole file is shown at its beginning.
@@ -161,8 +164,24 @@ fn level(is_fault: bool) -> &'static str {
     if is_fault { "error" } else { "note" }
 }
 
-/// A path as a URI reference (RFC 3986).
-fn uri_of(path: &str) -> String {
+/// A path as a URI reference (RFC 3986): relative if it leads to a file below the folder, as services need it, which do not
+/// know where a repository lies on this machine.
+fn uri_of(path: &Path, folder: &Path) -> String {
+    // Links to the file itself are not followed: the repository has their names.
+    let whole = folder.join(path);
+    let resolved = whole.parent().and_then(|parent| {
+        let parent = parent.canonicalize().ok()?;
+        Some(parent.join(whole.file_name()?))
+    });
+    let whole = resolved.unwrap_or(whole);
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    match whole.strip_prefix(&folder) {
+        Ok(below) => escaped(&below.to_string_lossy()),
+        Err(_) => format!("file://{}", escaped(&whole.to_string_lossy())),
+    }
+}
+
+fn escaped(path: &str) -> String {
     let mut uri = String::new();
     for byte in path.bytes() {
         if byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte) {

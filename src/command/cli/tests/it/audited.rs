@@ -87,6 +87,126 @@ fn without_files_the_environment_is_examined() {
     }
 }
 
+/// The environment with files of the user and of the site, of which the site's one names rules.
+#[test]
+fn of_several_places_the_most_important_counts_and_the_others_are_not_followed() {
+    let place = Place::with_mpirun("exit 1");
+    place.write("rules.conf", RULES);
+    let rules = place.path("rules.conf");
+    let file = |value: &str| format!("coll_tuned_dynamic_rules_filename = {value}\n");
+    let switch = "coll_tuned_use_dynamic_rules = 1\n";
+    place.write("site.conf", &(file(&rules.display().to_string()) + switch));
+    place.write("user.conf", &file(""));
+    let lists = |files: &[&str], environment: &[(&str, &str)]| {
+        let files: Vec<String> = files
+            .iter()
+            .map(|file| place.path(file).display().to_string())
+            .collect();
+        let mut command = place.command(&["audit"]);
+        command.env("OMPI_MCA_mca_base_param_files", files.join(","));
+        command.envs(environment.iter().copied());
+        let output = command.output().unwrap();
+        (output.status.code(), place.anonymous(&output.stdout))
+    };
+    let (of_site_code, of_site) = lists(&["site.conf"], &[]);
+    assert_eq!(of_site_code, Some(1), "{of_site}");
+    assert!(of_site.contains("DIR/rules.conf:6: fault"), "{of_site}");
+    // The user's file comes first, and names no file.
+    let (of_both_code, of_both) = lists(&["user.conf", "site.conf"], &[]);
+    assert_eq!(of_both_code, Some(0), "{of_both}");
+    let overridden = "DIR/site.conf:1: note: coll_tuned_dynamic_rules_filename is overridden: DIR/user.conf sets it";
+    assert!(of_both.contains(overridden), "{of_both}");
+    assert!(!of_both.contains("rules.conf: rules"), "{of_both}");
+    let (_, of_both_swapped) = lists(&["site.conf", "user.conf"], &[]);
+    assert!(
+        of_both_swapped.contains("DIR/rules.conf:6: fault"),
+        "{of_both_swapped}"
+    );
+    assert!(of_both_swapped.contains(
+        "DIR/user.conf:1: note: coll_tuned_dynamic_rules_filename is overridden: DIR/site.conf"
+    ));
+    // The environment comes before all files.
+    let off = [("OMPI_MCA_coll_tuned_use_dynamic_rules", "0")];
+    let (switched_off_code, switched_off) = lists(&["site.conf"], &off);
+    assert_eq!(switched_off_code, Some(1), "{switched_off}");
+    assert!(
+        switched_off
+            .contains("DIR/site.conf:1: fault: coll_tuned_dynamic_rules_filename has no effect"),
+        "{switched_off}"
+    );
+    assert!(switched_off.contains(
+        "DIR/site.conf:2: note: coll_tuned_use_dynamic_rules is overridden: the environment sets it"
+    ));
+    // A file that is not there is passed over, one that cannot be read is not.
+    assert_eq!(lists(&["gone.conf"], &[]).0, Some(0));
+    std::fs::create_dir(place.path("folder.conf")).unwrap();
+    let (with_folder_code, with_folder) = lists(&["folder.conf"], &[]);
+    assert_eq!(with_folder_code, Some(1), "{with_folder}");
+    assert!(
+        with_folder.contains("DIR/folder.conf: fault: the file cannot be read"),
+        "{with_folder}"
+    );
+}
+
+#[test]
+fn overriding_files_come_before_the_environment() {
+    let place = Place::with_mpirun("exit 1");
+    place.write(
+        "openmpi-mca-params-override.conf",
+        "coll_tuned_bcast_algorithm = 6\n",
+    );
+    place.write("job.sh", "export OMPI_MCA_coll_tuned_use_dynamic_rules=1\nexport OMPI_MCA_coll_tuned_bcast_algorithm=5\n");
+    let ran = place.run(&["audit", "job.sh", "openmpi-mca-params-override.conf"]);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let note = "job.sh:2: note: OMPI_MCA_coll_tuned_bcast_algorithm is overridden: openmpi-mca-params-override.conf sets it";
+    assert!(ran.out.contains(note), "{}", ran.out);
+}
+
+#[test]
+fn text_need_not_be_utf_8() {
+    let place = Place::new();
+    let rules = [b"# R\xe8gles\n".as_slice(), RULES.as_bytes()].concat();
+    place.write("rules.conf", rules);
+    let ran = place.run(&["audit", "--library", "openmpi-4.1.4", "rules.conf"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(
+        ran.out.contains("rules.conf:7: fault: `010` is read as 8"),
+        "{}",
+        ran.out
+    );
+    // A file of settings leads to the same file.
+    let named = format!(
+        "coll_tuned_dynamic_rules_filename = {}\ncoll_tuned_use_dynamic_rules = 1\n",
+        place.path("rules.conf").display()
+    );
+    let params = [b"# R\xe8gles\n".as_slice(), named.as_bytes()].concat();
+    place.write("params.conf", params);
+    let followed = place.run(&["audit", "--library", "openmpi-4.1.4", "params.conf"]);
+    assert!(
+        followed
+            .out
+            .contains("DIR/rules.conf:7: fault: `010` is read as 8"),
+        "{}",
+        followed.out
+    );
+    // Other names of a file are that file.
+    let both = place.run(&[
+        "audit",
+        "--library",
+        "openmpi-4.1.4",
+        "params.conf",
+        "./rules.conf",
+        "rules.conf",
+    ]);
+    assert_eq!(
+        both.out.matches("`010` is read as 8").count(),
+        1,
+        "{}",
+        both.out
+    );
+    assert!(both.out.contains("\n./rules.conf:7: fault"), "{}", both.out);
+}
+
 #[test]
 fn sarif_names_the_file_the_line_and_the_rule() {
     let place = Place::new();
@@ -107,6 +227,33 @@ fn sarif_names_the_file_the_line_and_the_rule() {
     let place_of_result = &result["locations"][0]["physicalLocation"];
     assert_eq!(place_of_result["artifactLocation"]["uri"], "a%20b.conf");
     assert_eq!(place_of_result["region"]["startLine"], 6);
+    // Services know files by their places below the repository's root, wherever that lies.
+    let sarif_uri = |file: &str| {
+        let sarif = "found.sarif";
+        place.run(&[
+            "audit",
+            "--library",
+            "openmpi-4.1.4",
+            "--sarif",
+            sarif,
+            file,
+        ]);
+        let log: Value = serde_json::from_str(&place.read(sarif)).unwrap();
+        let location = &log["runs"][0]["results"][0]["locations"][0];
+        location["physicalLocation"]["artifactLocation"]["uri"].clone()
+    };
+    let absolute = place.path("a b.conf").display().to_string();
+    for file in [&*absolute, "./a b.conf", "sub/../a b.conf"] {
+        std::fs::create_dir_all(place.path("sub")).unwrap();
+        assert_eq!(sarif_uri(file), "a%20b.conf", "{file}");
+    }
+    let elsewhere = Place::new();
+    elsewhere.write("b.conf", RULES);
+    let outside = elsewhere.path("b.conf").canonicalize().unwrap();
+    assert_eq!(
+        sarif_uri(&outside.display().to_string()),
+        format!("file://{}", outside.display())
+    );
     assert_eq!(
         (&result["level"], &result["ruleId"]),
         (&"error".into(), &"misread".into())

@@ -3,8 +3,8 @@
 use schedule::Collective::{self, Alltoall, Barrier, Exscan, Scan};
 use vocabulary::{Candidate, Cell, CommShape, Through};
 
-use crate::errors::check;
 use crate::campaign;
+use crate::errors::check;
 
 /// The collectives of a campaign that names none.
 const BY_DEFAULT: [Collective; 8] = [

@@ -186,6 +186,7 @@ mod tests {
             bytes,
             datatype: Datatype::Byte,
             operator: None,
+            distribution: vocabulary::Distribution::Uniform,
         };
         PlannedTask {
             id,

@@ -131,7 +131,7 @@ fn the_compiled_header_answers_like_lookup() {
     {
         let mut queries = Vec::new();
         let mut questions = String::new();
-        for _ in 0..20_000 {
+        for _ in 0..30_000 {
             let (nodes, ppn) = (random.u32(1..6), random.u32(1..10));
             let exponent = random.u32(0..22);
             let order = random.usize(0..ORDERS.len());

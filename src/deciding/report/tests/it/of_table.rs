@@ -100,9 +100,9 @@ fn page_and_csv_have_rules_and_times_too() {
     assert_eq!(
         rows,
         [
-            "allreduce,any,,,1,2,64,default,2e-6,,,,,,,,,,yes,,,measured,default: kept",
-            "allreduce,any,,,1,2,1048576,default,7.68e-4,,,,,,,,,,no,,,measured,chosen",
-            "allreduce,any,,,1,2,1048576,allreduce/dual_root[block_bytes=64K],5.12e-4,,,,,1.5,,,,,yes,,,measured,chosen",
+            "allreduce,any,,,,1,2,64,default,2e-6,,,,,,,,,,yes,,,measured,default: kept",
+            "allreduce,any,,,,1,2,1048576,default,7.68e-4,,,,,,,,,,no,,,measured,chosen",
+            "allreduce,any,,,,1,2,1048576,allreduce/dual_root[block_bytes=64K],5.12e-4,,,,,1.5,,,,,yes,,,measured,chosen",
         ]
     );
 }

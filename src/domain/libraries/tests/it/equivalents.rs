@@ -138,7 +138,7 @@ fn our_equivalents_are_in_the_registry() {
             count += 1;
         }
     }
-    assert_eq!(count, 54);
+    assert_eq!(count, 62);
     for name in RIVALS.iter().flat_map(|(one, other)| [one, other]) {
         assert!(schedule::find_algorithm(name).is_some(), "{name}");
     }

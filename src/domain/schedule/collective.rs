@@ -4,8 +4,7 @@
 //! are stated here alone, and the verifier compares every algorithm with them.
 //!
 //! All collectives of [`Collective::ALL`] have algorithms: they can be shown, proved and simulated. Campaigns, tables
-//! and programs use those of [`Collective::SERVED`]; the irregular ones, whose parts or blocks may differ in length, can
-//! only be shown, proved and simulated so far. A barrier has no data: one cell of 0 bytes.
+//! and programs use those of [`Collective::SERVED`]. A barrier has no data: one cell of 0 bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -79,7 +78,7 @@ impl Collective {
     ];
 
     /// The collectives that campaigns, tables and programs use.
-    pub const SERVED: [Collective; 12] = [
+    pub const SERVED: [Collective; 17] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -92,6 +91,11 @@ impl Collective {
         Self::Barrier,
         Self::Scan,
         Self::Exscan,
+        Self::Alltoallv,
+        Self::Alltoallw,
+        Self::Allgatherv,
+        Self::Gatherv,
+        Self::Scatterv,
     ];
 
     /// The name used in files and on the command line: MPI's, in lower case.
@@ -214,6 +218,24 @@ impl Collective {
     /// Whether the blocks from each rank to each may differ in length, so that a call has a count for each pair of ranks.
     pub const fn has_block_counts(self) -> bool {
         matches!(self, Self::Alltoallv | Self::Alltoallw)
+    }
+
+    /// Whether it is the irregular form of another collective, so that campaigns measure it with
+    /// [distributions](crate::Distribution) of the data.
+    pub const fn is_irregular(self) -> bool {
+        matches!(
+            self,
+            Self::Alltoallv | Self::Alltoallw | Self::Allgatherv | Self::Gatherv | Self::Scatterv
+        )
+    }
+
+    /// Whether a decision may depend on the size of the call. Without data there is no size, and where ranks know only
+    /// their own counts they cannot agree on one: a table has one rule for a communicator.
+    pub const fn decides_by_size(self) -> bool {
+        !matches!(
+            self,
+            Self::Barrier | Self::Alltoallv | Self::Alltoallw | Self::Gatherv | Self::Scatterv
+        )
     }
 }
 

@@ -90,9 +90,11 @@ int colltune_load(const char *path, MPI_Comm comm, colltune_table **table);
 int colltune_free(colltune_table **table);
 
 /* Looks up a table's decision without making a call. `collective` is "bcast", "reduce", "allreduce", "gather",
- * "scatter", "allgather", "reduce_scatter", "reduce_scatter_block", "alltoall", "barrier", "scan" or "exscan".
+ * "scatter", "allgather", "reduce_scatter", "reduce_scatter_block", "alltoall", "barrier", "scan", "exscan",
+ * "alltoallv", "alltoallw", "allgatherv", "gatherv" or "scatterv".
  * `bytes` is the size of one rank's vector; in gather, scatter, allgather and reduce_scatter_block, that of one
- * rank's part, and in alltoall that of the block for one rank; it is ignored in a barrier. `commutative`
+ * rank's part, in alltoall that of the block for one rank, and in allgatherv that of all parts together; it is
+ * ignored in barrier, alltoallv, alltoallw, gatherv and scatterv. `commutative`
  * says whether the operator commutes, and is ignored if nothing is combined. Not collective. The first lookup for
  * a shape allocates. The answer comes from the table as it was loaded, by the rules that colltune_load uses,
  * for any order of ranks on the nodes; calls use the order of their communicator. On a shape that was not
@@ -132,6 +134,26 @@ int colltune_scan(colltune_table *table, const void *sendbuf, void *recvbuf, int
                   MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
 int colltune_exscan(colltune_table *table, const void *sendbuf, void *recvbuf, int count,
                     MPI_Datatype datatype, MPI_Op op, MPI_Comm comm);
+
+/* In these, the data may have another length on, or for, each rank. Which algorithm carries out a call depends on the
+ * communicator and, in an allgatherv, on the bytes of all data together; never on what only one rank sees. */
+int colltune_alltoallv(colltune_table *table, const void *sendbuf, const int sendcounts[],
+                       const int sdispls[], MPI_Datatype sendtype, void *recvbuf,
+                       const int recvcounts[], const int rdispls[], MPI_Datatype recvtype,
+                       MPI_Comm comm);
+int colltune_alltoallw(colltune_table *table, const void *sendbuf, const int sendcounts[],
+                       const int sdispls[], const MPI_Datatype sendtypes[], void *recvbuf,
+                       const int recvcounts[], const int rdispls[],
+                       const MPI_Datatype recvtypes[], MPI_Comm comm);
+int colltune_allgatherv(colltune_table *table, const void *sendbuf, int sendcount,
+                        MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                        const int displs[], MPI_Datatype recvtype, MPI_Comm comm);
+int colltune_gatherv(colltune_table *table, const void *sendbuf, int sendcount,
+                     MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
+                     const int displs[], MPI_Datatype recvtype, int root, MPI_Comm comm);
+int colltune_scatterv(colltune_table *table, const void *sendbuf, const int sendcounts[],
+                      const int displs[], MPI_Datatype sendtype, void *recvbuf, int recvcount,
+                      MPI_Datatype recvtype, int root, MPI_Comm comm);
 
 #ifdef __cplusplus
 }

@@ -8,7 +8,7 @@ use std::ffi::{c_int, c_void};
 use exec::constants::{MPI_Comm, MPI_Datatype, in_place, no_operator};
 use exec::is_named;
 use mpi::ffi;
-use runtime::RawCall;
+use runtime::{RawBlocks, RawCall, RawIrregularCall};
 use schedule::Collective;
 
 /// Checks the arguments. If one is invalid, calls the error handler and returns the error's class.
@@ -43,7 +43,7 @@ pub(crate) unsafe fn check_arguments(call: &RawCall, communicator: MPI_Comm) -> 
 #[inline]
 fn is_plain_input(call: &RawCall, nothing: MPI_Datatype) -> bool {
     let is_whole = match call.collective {
-        // The interface has no function for the irregular ones.
+        // Calls of the irregular ones are checked by `check_irregular`.
         Collective::Bcast
         | Collective::Barrier
         | Collective::Alltoallv
@@ -69,22 +69,102 @@ fn is_plain_input(call: &RawCall, nothing: MPI_Datatype) -> bool {
 ///
 /// As of [`check_arguments`].
 unsafe fn check_thoroughly(call: &RawCall, communicator: MPI_Comm) -> Option<c_int> {
+    // SAFETY: the caller promises that the handles are valid or null, and that `counts` has one count per rank or is
+    // null.
+    unsafe { report_fault(communicator, || first_fault(call, communicator)) }
+}
+
+/// Calls the error handler if there is a fault, and returns the error's class.
+///
+/// # Safety
+///
+/// The communicator is valid or null; `find_fault` is called only if it is not null.
+unsafe fn report_fault(
+    communicator: MPI_Comm,
+    find_fault: impl FnOnce() -> Option<u32>,
+) -> Option<c_int> {
     if !exec::is_running() {
         // There is no error handler to call.
         return Some(ffi::MPI_ERR_OTHER as c_int);
     }
-    // SAFETY: the caller promises that the handles are valid or null, and that `counts` has one count per rank or is
-    // null. Errors without a communicator go to MPI_COMM_SELF's handler (MPI 4.0, section 9.1).
+    // SAFETY: the caller promises that the communicator is valid or null. Errors without a communicator go to
+    // MPI_COMM_SELF's handler (MPI 4.0, section 9.1).
     unsafe {
         if communicator == ffi::RSMPI_COMM_NULL {
             let class = ffi::MPI_ERR_COMM as c_int;
             ffi::PMPI_Comm_call_errhandler(ffi::RSMPI_COMM_SELF, class);
             return Some(class);
         }
-        let class = first_fault(call, communicator)? as c_int;
+        let class = find_fault()? as c_int;
         ffi::PMPI_Comm_call_errhandler(communicator, class);
         Some(class)
     }
+}
+
+/// The same as [`check_arguments`] for an irregular collective.
+///
+/// # Safety
+///
+/// Handles are valid or null, and arrays that are significant have one entry for each rank or are null.
+pub(crate) unsafe fn check_irregular(
+    call: &RawIrregularCall,
+    communicator: MPI_Comm,
+) -> Option<c_int> {
+    // SAFETY: the caller promises that handles are valid or null, and arrays with one entry for each rank where they are
+    // significant, unless they are null.
+    unsafe { report_fault(communicator, || first_irregular_fault(call, communicator)) }
+}
+
+/// The error class of the first invalid argument.
+///
+/// # Safety
+///
+/// As of [`check_irregular`]; the communicator is not null.
+unsafe fn first_irregular_fault(call: &RawIrregularCall, communicator: MPI_Comm) -> Option<u32> {
+    let (mut is_inter, mut rank, mut ranks) = (0, 0, 0);
+    // SAFETY: the caller promises that the communicator is valid and not null; the results are written by the calls.
+    unsafe {
+        ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
+        ffi::PMPI_Comm_rank(communicator, &mut rank);
+        ffi::PMPI_Comm_size(communicator, &mut ranks);
+    }
+    // On intercommunicators roots and buffers have other meanings, and the call is passed on.
+    if is_inter != 0 {
+        return None;
+    }
+    if !(0..ranks).contains(&call.root) {
+        return Some(ffi::MPI_ERR_ROOT);
+    }
+    let significant = call.significant_buffers(rank);
+    let sides = [
+        (significant.send, call.send, &call.sent),
+        (significant.recv, call.recv.cast_const(), &call.received),
+    ];
+    let significant_sides = sides
+        .into_iter()
+        .filter(|(is_significant, ..)| *is_significant);
+    let mut faults = significant_sides.filter_map(|(_, buffer, blocks)| {
+        if blocks.are_missing() {
+            return Some(ffi::MPI_ERR_ARG);
+        }
+        if buffer == in_place() {
+            return Some(ffi::MPI_ERR_BUFFER);
+        }
+        let number = match blocks {
+            RawBlocks::One { .. } => 1,
+            RawBlocks::OfRanks { .. } => ranks as usize,
+        };
+        // SAFETY: the caller promises as many entries, and types that are valid or null.
+        let of_blocks = (0..number).map(|place| unsafe {
+            match blocks.elements_at(place) {
+                // No elements may have any type.
+                (0, _) => None,
+                (count, datatype) => fault_of_side(buffer, count, datatype),
+            }
+        });
+        of_blocks.flatten().next()
+    });
+    faults.next()
 }
 
 /// The error class of the first invalid argument.

@@ -197,7 +197,7 @@ pub unsafe extern "C" fn colltune_decide(
     };
     let operators = OperatorClass::from_commutes(commutative != 0);
     let shape = CommShape { nodes, ppn };
-    let bytes = if found.has_data() { bytes } else { 0 };
+    let bytes = if found.decides_by_size() { bytes } else { 0 };
     *decision = table.decide_for_shape(shape, |rules| rules.decide(found, operators, bytes));
     SUCCESS
 }

@@ -85,3 +85,75 @@ macro_rules! for_each_collective {
         }
     };
 }
+
+/// The same with the irregular collectives, whose calls are [`runtime::RawIrregularCall`]s. Further names are those of all
+/// of them, or of none.
+#[macro_export]
+macro_rules! for_each_irregular {
+    ($define:ident) => {
+        $crate::for_each_irregular!($define, [] [] [] [] []);
+    };
+    ($define:ident, $alltoallv:tt $alltoallw:tt $allgatherv:tt $gatherv:tt $scatterv:tt) => {
+        $define! {
+            MPI_Alltoallv PMPI_Alltoallv colltune_alltoallv $alltoallv
+                (send: Input, send_counts: Counts, send_places: Places, send_type: Type,
+                 recv: Output, counts: Counts, places: Places, recv_type: Type; on)
+                RawIrregularCall {
+                    collective: Collective::Alltoallv,
+                    send,
+                    sent: RawBlocks::of_ranks(send_counts, send_places, send_type),
+                    recv,
+                    received: RawBlocks::of_ranks(counts, places, recv_type),
+                    root: 0,
+                };
+
+            MPI_Alltoallw PMPI_Alltoallw colltune_alltoallw $alltoallw
+                (send: Input, send_counts: Counts, send_places: Places, send_types: Types,
+                 recv: Output, counts: Counts, places: Places, recv_types: Types; on)
+                RawIrregularCall {
+                    collective: Collective::Alltoallw,
+                    send,
+                    sent: RawBlocks::with_types(send_counts, send_places, send_types),
+                    recv,
+                    received: RawBlocks::with_types(counts, places, recv_types),
+                    root: 0,
+                };
+
+            MPI_Allgatherv PMPI_Allgatherv colltune_allgatherv $allgatherv
+                (send: Input, send_count: Int, send_type: Type,
+                 recv: Output, counts: Counts, places: Places, recv_type: Type; on)
+                RawIrregularCall {
+                    collective: Collective::Allgatherv,
+                    send,
+                    sent: RawBlocks::one(send_count, send_type),
+                    recv,
+                    received: RawBlocks::of_ranks(counts, places, recv_type),
+                    root: 0,
+                };
+
+            MPI_Gatherv PMPI_Gatherv colltune_gatherv $gatherv
+                (send: Input, send_count: Int, send_type: Type,
+                 recv: Output, counts: Counts, places: Places, recv_type: Type, root: Root; on)
+                RawIrregularCall {
+                    collective: Collective::Gatherv,
+                    send,
+                    sent: RawBlocks::one(send_count, send_type),
+                    recv,
+                    received: RawBlocks::of_ranks(counts, places, recv_type),
+                    root,
+                };
+
+            MPI_Scatterv PMPI_Scatterv colltune_scatterv $scatterv
+                (send: Input, send_counts: Counts, send_places: Places, send_type: Type,
+                 recv: Output, recv_count: Int, recv_type: Type, root: Root; on)
+                RawIrregularCall {
+                    collective: Collective::Scatterv,
+                    send,
+                    sent: RawBlocks::of_ranks(send_counts, send_places, send_type),
+                    recv,
+                    received: RawBlocks::one(recv_count, recv_type),
+                    root,
+                };
+        }
+    };
+}

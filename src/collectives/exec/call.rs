@@ -22,6 +22,8 @@ pub struct Call {
     /// Whether `MPI_IN_PLACE` is given, in rooted collectives by the root; ignored without
     /// [`Collective::allows_in_place`].
     pub in_place: bool,
+    /// The distribution of the data over parts or blocks; uniform unless [`Collective::is_irregular`].
+    pub distribution: Distribution,
 }
 
 impl From<&Cell> for Call {
@@ -41,6 +43,7 @@ impl From<&Cell> for Call {
             operator,
             root: 0,
             in_place: false,
+            distribution: Distribution::Uniform,
         }
     }
 }
@@ -77,7 +80,7 @@ impl Call {
             commutative: self.operator.is_none_or(Operator::commutes),
             units: self.bytes / unit_bytes,
             counts: None,
-            distribution: Distribution::Uniform,
+            distribution: self.distribution,
             parameters: parameters.in_units(unit_bytes),
             placed: Placed::On(nodes),
         };
@@ -102,10 +105,10 @@ impl Call {
             Collective::Gatherv => self.part_bytes(rank, ranks),
             _ if self.in_place => 0,
             Collective::Allgatherv => self.part_bytes(rank, ranks),
-            Collective::ReduceScatterBlock
-            | Collective::Alltoall
-            | Collective::Alltoallv
-            | Collective::Alltoallw => self.bytes_of_all_ranks(ranks),
+            Collective::ReduceScatterBlock | Collective::Alltoall => self.bytes_of_all_ranks(ranks),
+            Collective::Alltoallv | Collective::Alltoallw => {
+                self.bytes_of_blocks(rank, ranks, true)
+            }
             Collective::Allreduce
             | Collective::Allgather
             | Collective::ReduceScatter
@@ -130,10 +133,10 @@ impl Call {
             Collective::Scatter | Collective::Scatterv if is_root && self.in_place => 0,
             Collective::Scatter => self.bytes,
             Collective::Allgatherv => self.bytes,
-            Collective::Allgather
-            | Collective::Alltoall
-            | Collective::Alltoallv
-            | Collective::Alltoallw => self.bytes_of_all_ranks(ranks),
+            Collective::Allgather | Collective::Alltoall => self.bytes_of_all_ranks(ranks),
+            Collective::Alltoallv | Collective::Alltoallw => {
+                self.bytes_of_blocks(rank, ranks, false)
+            }
             Collective::ReduceScatter if self.in_place => self.bytes,
             Collective::ReduceScatter | Collective::Scatterv => self.part_bytes(rank, ranks),
             Collective::ReduceScatterBlock if self.in_place => self.bytes_of_all_ranks(ranks),
@@ -149,9 +152,47 @@ impl Call {
         self.bytes.saturating_mul(ranks.into())
     }
 
-    /// The number of elements in a rank's part of a `reduce_scatter`: as even as possible, the larger parts first.
+    /// The size of the blocks that a rank sends, or receives, in an alltoallv or alltoallw.
+    fn bytes_of_blocks(&self, rank: u32, ranks: u32, is_sent: bool) -> u64 {
+        let block = |peer| self.block_elements(ranks, rank, peer, is_sent);
+        let elements = (0..ranks).map(block).fold(0, u64::saturating_add);
+        elements.saturating_mul(self.datatype.size_bytes())
+    }
+
+    /// The number of elements in the block that a rank sends to a peer, or receives from it, in an alltoallv or
+    /// alltoallw.
+    pub fn block_elements(&self, ranks: u32, rank: u32, peer: u32, is_sent: bool) -> u64 {
+        let mean = self.bytes / self.datatype.size_bytes();
+        let [from, to] = if is_sent { [rank, peer] } else { [peer, rank] };
+        self.distribution.block_count(mean, ranks, from, to)
+    }
+
+    /// The number of elements in a rank's part where [`Collective::has_part_counts`]. Uniform parts are as even as
+    /// possible, the larger ones first, in a `reduce_scatter`; see [`Distribution`] for others.
     pub fn part_elements(&self, rank: u32, ranks: u32) -> u64 {
+        if self.distribution != Distribution::Uniform {
+            return self.all_part_elements(ranks)[rank as usize];
+        }
         let (elements, ranks) = (self.bytes / self.datatype.size_bytes(), u64::from(ranks));
         elements / ranks + u64::from(u64::from(rank) < elements % ranks)
+    }
+
+    /// The number of elements in each rank's part.
+    pub(crate) fn all_part_elements(&self, ranks: u32) -> Vec<u64> {
+        let elements = self.bytes / self.datatype.size_bytes();
+        match self.distribution {
+            // As in the schedule, whose even parts these are.
+            Distribution::Uniform => (0..ranks)
+                .map(|rank| self.part_elements(rank, ranks))
+                .collect(),
+            distribution => distribution.part_counts(elements, ranks),
+        }
+    }
+
+    /// Whether a rank gives `MPI_IN_PLACE`.
+    pub(crate) fn is_in_place_on(&self, rank: u32) -> bool {
+        self.in_place
+            && self.collective.allows_in_place()
+            && (rank == self.root || !self.collective.is_rooted())
     }
 }

@@ -75,12 +75,20 @@ impl DerivedDatatype {
         Self::from_blocks(&[elements], &[displacement], datatype)
     }
 
-    fn from_blocks<const PIECES: usize>(
-        lengths: &[c_int; PIECES],
-        starts: &[ffi::MPI_Aint; PIECES],
+    /// A datatype with one element, made of blocks of these numbers of elements, at distances in bytes from its nominal
+    /// start.
+    ///
+    /// # Panics
+    ///
+    /// If there is not one distance for each number.
+    pub(crate) fn from_blocks(
+        lengths: &[c_int],
+        starts: &[ffi::MPI_Aint],
         datatype: ffi::MPI_Datatype,
     ) -> Result<Self, ExecError> {
-        let (count, lengths, starts) = (PIECES as c_int, lengths.as_ptr(), starts.as_ptr());
+        assert_eq!(lengths.len(), starts.len());
+        let count = mpi_count(lengths.len() as u64)?;
+        let (lengths, starts) = (lengths.as_ptr(), starts.as_ptr());
         // SAFETY: both arrays have `count` elements; the handle is written by the call.
         unsafe {
             let mut raw = ffi::RSMPI_DATATYPE_NULL;

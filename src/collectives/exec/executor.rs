@@ -15,6 +15,7 @@ use std::rc::Rc;
 use schedule::{Buffer, Layout, Program, RESOLVED_ROUNDS, Round, Schedule};
 use vocabulary::Through;
 
+use crate::block_steps::BlockBuffers;
 use crate::combiner::Combiner;
 use crate::machine::Machine;
 use crate::requests::Wait;
@@ -103,8 +104,7 @@ impl ScheduleExecutor {
             if unit.sparse.is_none() && channels.is_some_and(is_whole) {
                 executor.steps.fuse_arrivals();
             }
-            executor.steps.post_all_ahead();
-            executor.packet_rounds = executor.steps.packet_rounds();
+            executor.finish_steps();
         } else if unit
             .message_count((schedule.vector_units() as usize).saturating_mul(unit.stride))
             .is_err()
@@ -113,6 +113,70 @@ impl ScheduleExecutor {
             executor.try_all()?;
         }
         Ok(executor)
+    }
+
+    /// The same for calls of an irregular collective, of which each has its own blocks ([`Self::bind_call`]).
+    pub(crate) fn for_blocks(
+        schedule: &Schedule,
+        communicator: &Communicator,
+        through: Through,
+        wait: Wait,
+    ) -> Result<Self, ExecError> {
+        let rank = communicator.rank();
+        let channels = match through {
+            Through::Mpi => None,
+            Through::Shared => Some(communicator.channels().ok_or(ExecError::NoChannels)?),
+        };
+        let (layout, program, unit) = (
+            schedule.layout(rank),
+            schedule.program(rank),
+            Unit::of_bytes(1),
+        );
+        let mut executor = Self {
+            is_resolved: program.rounds() <= RESOLVED_ROUNDS,
+            program,
+            steps: Steps::default(),
+            packet_rounds: Vec::new(),
+            round: Round::default(),
+            window: [Steps::default(), Steps::default()],
+            // Buffers are passed with the blocks.
+            lengths: [0; 2],
+            machine: Machine::new(&layout, &unit, None, wait, channels.cloned())?,
+            resolver: Resolver::new(layout, unit, communicator, channels.cloned()),
+        };
+        executor.resolver.blocks = Some(Box::default());
+        Ok(executor)
+    }
+
+    /// The blocks of an irregular collective's call. After a change the call must be bound.
+    pub(crate) fn blocks_mut(&mut self) -> Option<&mut BlockBuffers> {
+        self.resolver.blocks.as_deref_mut()
+    }
+
+    /// Resolves the rounds for the blocks of a call. `layout` is that of the call, unless it is still the same.
+    ///
+    /// Allocates only what calls before did not need.
+    ///
+    /// # Errors
+    ///
+    /// If the library refuses a datatype, or there is not enough memory. The call must then not be carried out.
+    pub(crate) fn bind_call(&mut self, layout: Option<Layout>) -> Result<(), ExecError> {
+        if let Some(layout) = layout {
+            self.machine.fit_scratch(&layout, &self.resolver.unit)?;
+            self.resolver.layout = layout;
+        }
+        if self.is_resolved {
+            self.steps.clear();
+            self.resolve_all()?;
+            self.finish_steps();
+        }
+        Ok(())
+    }
+
+    /// Prepares resolved rounds for being carried out.
+    fn finish_steps(&mut self) {
+        self.steps.post_all_ahead();
+        self.steps.list_packet_rounds(&mut self.packet_rounds);
     }
 
     /// The size of the scratch memory in bytes.

@@ -8,6 +8,7 @@ use mpi::ffi;
 use schedule::Collective;
 
 use crate::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
+use crate::raw_irregular::function_place;
 use crate::{GivenCounts, RawCall};
 
 /// Defines a method that makes the call by functions with these names.
@@ -218,8 +219,8 @@ impl RawCall {
 }
 
 /// The address of a function of the library.
-struct LibraryFunction<F> {
-    address: AtomicPtr<c_void>,
+pub(crate) struct LibraryFunction<F> {
+    pub(crate) address: AtomicPtr<c_void>,
     has_type: PhantomData<F>,
 }
 
@@ -227,7 +228,7 @@ struct LibraryFunction<F> {
 unsafe impl<F> Sync for LibraryFunction<F> {}
 
 impl<F: Copy> LibraryFunction<F> {
-    const fn new(address: *mut c_void) -> Self {
+    pub(crate) const fn new(address: *mut c_void) -> Self {
         Self {
             address: AtomicPtr::new(address),
             has_type: PhantomData,
@@ -236,9 +237,9 @@ impl<F: Copy> LibraryFunction<F> {
 
     /// # Safety
     ///
-    /// The address is not null, and `F` is the type of the function at it.
+    /// `F` is the type of the function at the address, which is not null unless `F` is an option.
     #[inline(always)]
-    unsafe fn as_function(&self) -> F {
+    pub(crate) unsafe fn as_function(&self) -> F {
         const { assert!(size_of::<F>() == size_of::<*mut c_void>()) };
         // SAFETY: the caller promises that `F` is the type of the function at the address, which is not null; a
         // function pointer is an address.
@@ -418,7 +419,10 @@ pub unsafe fn redirect_collective(collective: Collective, function: *const c_voi
         | Collective::Alltoallw
         | Collective::Allgatherv
         | Collective::Gatherv
-        | Collective::Scatterv => return,
+        | Collective::Scatterv => match function_place(collective, false) {
+            Some(place) => place,
+            None => return,
+        },
     };
     place.store(function.cast_mut(), Ordering::Relaxed);
 }
@@ -448,7 +452,10 @@ pub unsafe fn redirect_large(collective: Collective, function: *const c_void) {
         | Collective::Alltoallw
         | Collective::Allgatherv
         | Collective::Gatherv
-        | Collective::Scatterv => return,
+        | Collective::Scatterv => match function_place(collective, true) {
+            Some(place) => place,
+            None => return,
+        },
     };
     place.store(function.cast_mut(), Ordering::Relaxed);
 }

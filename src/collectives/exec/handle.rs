@@ -18,6 +18,7 @@ use crate::{Bytes, ExecError};
 pub struct DatatypeHandle {
     raw: MPI_Datatype,
     size: usize,
+    lower_bound: isize,
     extent: isize,
     true_lower_bound: isize,
     true_extent: isize,
@@ -41,24 +42,38 @@ impl DatatypeHandle {
     ///
     /// If the library reports an error, or the type is too large for it.
     pub unsafe fn new(raw: MPI_Datatype) -> Result<Self, ExecError> {
-        let mut size: c_int = 0;
+        // SAFETY: the caller promises that MPI is initialised and `raw` is a committed datatype.
+        let mut handle = unsafe { Self::without_probe(raw)? };
+        handle.is_dense = handle.is_dense
+            || !handle.is_named && handle.has_no_gaps() && handle.is_its_own_packing()?;
+        Ok(handle)
+    }
+
+    /// The same, but no derived datatype is said to be dense, and their size does not matter for the time that this
+    /// takes.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::new`].
+    pub(crate) unsafe fn without_probe(raw: MPI_Datatype) -> Result<Self, ExecError> {
+        let mut size: ffi::MPI_Count = 0;
         let (mut lower_bound, mut extent) = (0, 0);
         let (mut true_lower_bound, mut true_extent) = (0, 0);
         // SAFETY: the caller promises that MPI is initialised and `raw` is a committed datatype; the results are
         // written by the calls.
         unsafe {
-            check_code("MPI_Type_size", ffi::MPI_Type_size(raw, &mut size))?;
+            check_code("MPI_Type_size_x", ffi::MPI_Type_size_x(raw, &mut size))?;
             let code = ffi::MPI_Type_get_extent(raw, &mut lower_bound, &mut extent);
             check_code("MPI_Type_get_extent", code)?;
             let true_extent_code =
                 ffi::MPI_Type_get_true_extent(raw, &mut true_lower_bound, &mut true_extent);
             check_code("MPI_Type_get_true_extent", true_extent_code)?;
         }
-        // The library returns MPI_UNDEFINED, which is negative.
-        let size = usize::try_from(size).map_err(|_| ExecError::TooLarge { bytes: u64::MAX })?;
         let mut handle = Self {
             raw,
-            size,
+            // The library returns MPI_UNDEFINED, which is negative, for a size that it cannot count.
+            size: usize::try_from(size).map_err(|_| ExecError::TooLarge { bytes: u64::MAX })?,
+            lower_bound: distance_bytes(lower_bound)?,
             extent: distance_bytes(extent)?,
             true_lower_bound: distance_bytes(true_lower_bound)?,
             true_extent: distance_bytes(true_extent)?,
@@ -66,12 +81,21 @@ impl DatatypeHandle {
             is_named: unsafe { is_named(raw)? },
             is_dense: false,
         };
-        let bounds = [distance_bytes(lower_bound)?, handle.true_lower_bound];
-        let lengths = [handle.extent, handle.true_extent];
-        handle.is_dense = bounds == [0; 2]
-            && lengths == [size as isize; 2]
-            && (handle.is_named || handle.is_its_own_packing()?);
+        handle.is_dense = handle.is_named && handle.has_no_gaps();
         Ok(handle)
+    }
+
+    /// Whether an element is as long as its data, and begins at its address. Its bytes may still have another order than
+    /// packed ones.
+    pub(crate) fn has_no_gaps(&self) -> bool {
+        let bounds = [self.lower_bound, self.true_lower_bound];
+        let lengths = [self.extent, self.true_extent];
+        bounds == [0; 2] && lengths == [self.size as isize; 2]
+    }
+
+    /// Whether it is predefined by MPI.
+    pub(crate) fn is_named(&self) -> bool {
+        self.is_named
     }
 
     /// The library's handle.

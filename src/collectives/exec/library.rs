@@ -5,7 +5,8 @@ use std::ffi::c_int;
 use schedule::Collective;
 
 use crate::api::{buffer_length, check_code, datatype_handle, mpi_count, operator_handle};
-use crate::{Call, Communicator, ExecError, RawCall, constants};
+use crate::counted::CountedArguments;
+use crate::{Call, Communicator, ExecError, RawCall, RawIrregularCall, constants};
 
 /// A collective carried out by the library's own decision.
 #[derive(Debug)]
@@ -16,6 +17,8 @@ pub struct LibraryCall {
     arguments: RawCall,
     /// The number of elements in each rank's part of a `reduce_scatter`.
     counts: Vec<c_int>,
+    /// The arguments of an irregular collective.
+    irregular: Option<Box<CountedArguments>>,
     /// The least sizes in bytes of this rank's input and output.
     lengths: [usize; 2],
     /// Whether this rank passes `MPI_IN_PLACE`.
@@ -41,7 +44,15 @@ impl LibraryCall {
             Collective::ReduceScatter => 0..ranks,
             _ => 0..0,
         };
-        let elements = mpi_count(call.bytes / call.datatype.size_bytes())?;
+        let irregular = collective
+            .is_irregular()
+            .then(|| CountedArguments::new(call, rank, ranks).map(Box::new))
+            .transpose()?;
+        let elements = if collective.is_irregular() {
+            0
+        } else {
+            mpi_count(call.bytes / call.datatype.size_bytes())?
+        };
         let datatype = datatype_handle(call.datatype);
         let (nowhere, room) = (std::ptr::null(), std::ptr::null_mut());
         let arguments = RawCall::new(collective, nowhere, room, elements, datatype)
@@ -53,13 +64,12 @@ impl LibraryCall {
             counts: counts
                 .map(|owner| mpi_count(call.part_elements(owner, ranks)))
                 .collect::<Result<_, _>>()?,
+            irregular,
             lengths: [
                 buffer_length(call.input_bytes(rank, ranks))?,
                 buffer_length(call.output_bytes(rank, ranks))?,
             ],
-            is_in_place: call.in_place
-                && collective.allows_in_place()
-                && (rank == call.root || !collective.is_rooted()),
+            is_in_place: call.is_in_place_on(rank),
         })
     }
 
@@ -68,7 +78,7 @@ impl LibraryCall {
         self.name
     }
 
-    /// The call's arguments on these buffers.
+    /// The call's arguments on these buffers, unless the collective is irregular ([`Self::irregular_on`]).
     ///
     /// # Panics
     ///
@@ -91,6 +101,18 @@ impl LibraryCall {
         arguments
     }
 
+    /// The same for an irregular collective; `None` for any other.
+    ///
+    /// # Panics
+    ///
+    /// If a buffer is too short for the call.
+    #[inline]
+    pub fn irregular_on(&self, input: &[u8], output: &mut [u8]) -> Option<RawIrregularCall> {
+        let irregular = self.irregular.as_ref()?;
+        assert!(input.len() >= self.lengths[0] && output.len() >= self.lengths[1]);
+        Some(irregular.on(input.as_ptr().cast(), output.as_mut_ptr().cast()))
+    }
+
     /// Makes the call.
     ///
     /// # Panics
@@ -103,6 +125,10 @@ impl LibraryCall {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
+        if let Some(arguments) = self.irregular_on(input, output) {
+            // SAFETY: the buffers hold what the call says on this rank and do not overlap.
+            return check_code(self.name, unsafe { arguments.call(communicator.raw()) });
+        }
         let arguments = self.arguments_on(input, output);
         // SAFETY: the buffers hold what the call says on this rank and do not overlap.
         check_code(self.name, unsafe { arguments.call(communicator.raw()) })

@@ -58,6 +58,19 @@ impl Machine {
         Ok(machine)
     }
 
+    /// Makes the scratch memory as large as the layout of the next calls needs, and not much larger.
+    pub(crate) fn fit_scratch(&mut self, layout: &Layout, unit: &Unit) -> Result<(), ExecError> {
+        for (index, memory) in self.scratch.iter_mut().enumerate() {
+            let needed = layout.capacity(Buffer::Scratch(index as u8));
+            let length = memory.as_slice().len() as u64;
+            let is_fit = length / 2 <= needed && needed <= length;
+            if !is_fit {
+                (*memory, self.bases[SCRATCH + index]) = unit.allocate_units(needed)?;
+            }
+        }
+        Ok(())
+    }
+
     /// A machine for rounds that use only the caller's buffers.
     pub(crate) fn without_scratch(
         unit: &Unit,

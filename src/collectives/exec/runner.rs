@@ -1,10 +1,11 @@
 //! A candidate, ready to be called.
 
-use vocabulary::Candidate;
+use vocabulary::{Candidate, Parameters};
 
 use crate::tool::Switched;
 use crate::{
-    Call, Communicator, ExecError, LibraryCall, MockupCall, NativeCall, ScheduleExecutor, Wait,
+    Call, Communicator, ExecError, IrregularCall, IrregularShape, LibraryCall, MockupCall,
+    NativeCall, ScheduleExecutor, Wait,
 };
 
 /// A candidate bound to a call on a communicator. Calling it again does not allocate.
@@ -18,6 +19,53 @@ pub enum Runner {
     Mockup(Box<MockupCall>),
     /// One of our schedules.
     Ours(Box<ScheduleExecutor>),
+    /// One of our schedules for an irregular collective.
+    Irregular(Box<CountedCall>),
+}
+
+/// An irregular collective's call with the same counts each time.
+#[derive(Debug)]
+pub struct CountedCall {
+    ours: IrregularCall,
+    /// The arguments, which are those of the library's function.
+    arguments: LibraryCall,
+}
+
+impl CountedCall {
+    fn new(
+        algorithm: &str,
+        parameters: &Parameters,
+        call: &Call,
+        communicator: &Communicator,
+        wait: Wait,
+    ) -> Result<Self, ExecError> {
+        let found = schedule::find_algorithm(algorithm)
+            .filter(|found| found.collective == call.collective)
+            .ok_or_else(|| ExecError::UnknownAlgorithm(algorithm.to_owned()))?;
+        let (rank, ranks) = (communicator.rank(), communicator.size());
+        let shape = IrregularShape {
+            root: call.root,
+            in_place: call.is_in_place_on(rank),
+            total_bytes: call.bytes,
+        };
+        Ok(Self {
+            ours: IrregularCall::new(found, parameters, shape, communicator, wait)?,
+            arguments: LibraryCall::new(call, rank, ranks)?,
+        })
+    }
+
+    fn call(
+        &mut self,
+        communicator: &Communicator,
+        input: &[u8],
+        output: &mut [u8],
+    ) -> Result<(), ExecError> {
+        match self.arguments.irregular_on(input, output) {
+            // SAFETY: the buffers are as long as the call says and do not overlap, and the shape is that of the call.
+            Some(arguments) => unsafe { self.ours.call(communicator, &arguments) },
+            None => Ok(()),
+        }
+    }
 }
 
 impl Runner {
@@ -53,6 +101,14 @@ impl Runner {
             Candidate::Ours {
                 algorithm,
                 parameters,
+            } if call.collective.is_irregular() => {
+                CountedCall::new(algorithm, parameters, call, communicator, wait)
+                    .map(Box::new)
+                    .map(Self::Irregular)
+            }
+            Candidate::Ours {
+                algorithm,
+                parameters,
             } => {
                 let schedule = call.schedule_with(algorithm, parameters, communicator.nodes())?;
                 ScheduleExecutor::new(&schedule, call, communicator, parameters.through, wait)
@@ -77,6 +133,7 @@ impl Runner {
             }
             Self::Mockup(call) => ReadyCall::Mockup(call),
             Self::Ours(executor) => ReadyCall::Ours(executor),
+            Self::Irregular(call) => ReadyCall::Irregular(call),
         }))
     }
 
@@ -111,6 +168,7 @@ enum ReadyCall<'a> {
     Library(&'a LibraryCall, Option<&'a Communicator>, Switched<'a>),
     Mockup(&'a mut MockupCall),
     Ours(&'a mut ScheduleExecutor),
+    Irregular(&'a mut CountedCall),
 }
 
 impl Turn<'_> {
@@ -137,6 +195,7 @@ impl Turn<'_> {
             }
             ReadyCall::Mockup(call) => call.call(communicator, input, output),
             ReadyCall::Ours(executor) => executor.call(communicator, input, output),
+            ReadyCall::Irregular(call) => call.call(communicator, input, output),
         }
     }
 
@@ -148,7 +207,7 @@ impl Turn<'_> {
     pub fn end_turn(self) -> Result<(), ExecError> {
         match self.0 {
             ReadyCall::Library(_, _, switched) => switched.restore(),
-            ReadyCall::Mockup(_) | ReadyCall::Ours(_) => Ok(()),
+            ReadyCall::Mockup(_) | ReadyCall::Ours(_) | ReadyCall::Irregular(_) => Ok(()),
         }
     }
 }

@@ -9,6 +9,7 @@ use mpi::ffi;
 use schedule::{Action, Buffer, Layout, Round, Run, Span};
 use vocabulary::is_posted_ahead;
 
+use crate::block_steps::BlockBuffers;
 use crate::communicator::library_rank;
 use crate::derived::DerivedDatatype;
 use crate::fused::Arrival;
@@ -139,10 +140,20 @@ impl Work {
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     rounds: Vec<RoundRanges>,
-    sends: Vec<Transfer>,
-    recvs: Vec<Transfer>,
-    work: Vec<Work>,
-    derived: Vec<DerivedDatatype>,
+    pub(crate) sends: Vec<Transfer>,
+    pub(crate) recvs: Vec<Transfer>,
+    pub(crate) work: Vec<Work>,
+    pub(crate) derived: DerivedDatatypes,
+}
+
+/// The datatypes that we have made for messages, and room for the pieces of another one.
+#[derive(Debug, Default)]
+pub(crate) struct DerivedDatatypes {
+    pub(crate) made: Vec<DerivedDatatype>,
+    pub(crate) lengths: Vec<c_int>,
+    pub(crate) starts: Vec<ffi::MPI_Aint>,
+    /// The offset after the last piece.
+    pub(crate) end: isize,
 }
 
 #[derive(Debug)]
@@ -264,7 +275,7 @@ impl Steps {
         self.sends.clear();
         self.recvs.clear();
         self.work.clear();
-        self.derived.clear();
+        self.derived.made.clear();
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -304,13 +315,13 @@ impl Steps {
         self.work.get(round.work.start).map(prefetch_whole);
     }
 
-    /// The rounds of packets, each at its index, with `None` for all others. Empty if there are no rounds of packets.
-    pub(crate) fn packet_rounds(&self) -> Vec<Option<PacketRound>> {
+    /// Lists the rounds of packets, each at its index, with `None` for all others. There are none if there are no rounds
+    /// of packets.
+    pub(crate) fn list_packet_rounds(&self, into: &mut Vec<Option<PacketRound>>) {
+        into.clear();
         let rounds = (0..self.len()).map(|index| self.get(index)?.packet_round());
         if rounds.clone().any(|round| round.is_some()) {
-            rounds.collect()
-        } else {
-            Vec::new()
+            into.extend(rounds);
         }
     }
 
@@ -422,11 +433,15 @@ fn memory_pieces(slot: usize, runs: [Run; 2]) -> impl Iterator<Item = MemoryPlac
 /// Resolves rounds of one rank's program.
 #[derive(Debug)]
 pub(crate) struct Resolver {
-    layout: Layout,
-    unit: Unit,
+    pub(crate) layout: Layout,
+    pub(crate) unit: Unit,
     channels: Option<Rc<NodeChannels>>,
     /// As in [`Communicator::members`].
     members: Option<Rc<[c_int]>>,
+    /// This rank.
+    pub(crate) rank: u32,
+    /// The blocks of the buffers in an irregular call.
+    pub(crate) blocks: Option<Box<BlockBuffers>>,
 }
 
 impl Resolver {
@@ -442,11 +457,18 @@ impl Resolver {
             unit,
             channels,
             members: communicator.members().cloned(),
+            rank: communicator.rank(),
+            blocks: None,
         }
     }
 
+    /// A peer's rank in the library's communicator.
+    pub(crate) fn library_rank_of(&self, peer: u32) -> c_int {
+        library_rank(self.members.as_ref(), peer)
+    }
+
     /// The index of a peer that is reached through a channel.
-    fn place_of(&self, peer: u32) -> Option<u32> {
+    pub(crate) fn place_of(&self, peer: u32) -> Option<u32> {
         *self.channels.as_ref()?.places().get(peer as usize)?
     }
 
@@ -462,21 +484,54 @@ impl Resolver {
     pub(crate) fn resolve_round(&self, round: &Round, steps: &mut Steps) -> Result<(), ExecError> {
         let before = [steps.sends.len(), steps.recvs.len(), steps.work.len()];
         for action in round.actions() {
-            match action {
-                Action::Send { to, span } => {
-                    self.add_transfer(*to, span, &mut steps.sends, &mut steps.derived)?;
+            match (action, &self.blocks) {
+                (
+                    Action::Send { to: peer, span } | Action::Recv { from: peer, span },
+                    Some(blocks),
+                ) => {
+                    if let Some(transfer) =
+                        self.block_transfer(blocks, *peer, span, &mut steps.derived)?
+                    {
+                        let is_sent = matches!(action, Action::Send { .. });
+                        let transfers = if is_sent {
+                            &mut steps.sends
+                        } else {
+                            &mut steps.recvs
+                        };
+                        transfers.push(transfer);
+                    }
                 }
-                Action::Recv { from, span } => {
-                    self.add_transfer(*from, span, &mut steps.recvs, &mut steps.derived)?;
+                (Action::Copy { from, into }, Some(blocks)) => {
+                    self.add_block_copies(blocks, from, into, steps)?;
                 }
-                Action::Signal { to } => steps.sends.push(self.signal_transfer(*to)),
-                Action::Await { from } => steps.recvs.push(self.signal_transfer(*from)),
-                Action::Combine { left, right, into } => {
-                    self.add_combination(left, right, into, &mut steps.work);
-                }
-                Action::Copy { from, into } => self.add_copy(from, into, &mut steps.work),
+                _ => self.resolve_action(action, steps)?,
             }
         }
+        self.finish_round(before, steps);
+        Ok(())
+    }
+
+    /// Adds what an action of a regular collective does, and any other action than messages and copies of another one.
+    fn resolve_action(&self, action: &Action, steps: &mut Steps) -> Result<(), ExecError> {
+        match action {
+            Action::Send { to, span } => {
+                self.add_transfer(*to, span, &mut steps.sends, &mut steps.derived.made)?;
+            }
+            Action::Recv { from, span } => {
+                self.add_transfer(*from, span, &mut steps.recvs, &mut steps.derived.made)?;
+            }
+            Action::Signal { to } => steps.sends.push(self.signal_transfer(*to)),
+            Action::Await { from } => steps.recvs.push(self.signal_transfer(*from)),
+            Action::Combine { left, right, into } => {
+                self.add_combination(left, right, into, &mut steps.work);
+            }
+            Action::Copy { from, into } => self.add_copy(from, into, &mut steps.work),
+        }
+        Ok(())
+    }
+
+    /// Adds the round of what has been added since there were `before` sends, receives and pieces of work.
+    fn finish_round(&self, before: [usize; 3], steps: &mut Steps) {
         mark_repeated(&mut steps.sends[before[0]..]);
         let after = [steps.sends.len(), steps.recvs.len(), steps.work.len()];
         if before != after {
@@ -492,11 +547,10 @@ impl Resolver {
                 is_posted_ahead: false,
             });
         }
-        Ok(())
     }
 
     /// The memory and the byte ranges of a span.
-    fn locate_span(&self, span: &Span) -> (usize, [Run; 2]) {
+    pub(crate) fn locate_span(&self, span: &Span) -> (usize, [Run; 2]) {
         let place = self.layout.locate(span);
         let Some(place) = place else {
             panic!("{span} leaves its buffer");
@@ -532,7 +586,7 @@ impl Resolver {
             return Ok(());
         }
         let mut transfer = Transfer {
-            peer: library_rank(self.members.as_ref(), peer),
+            peer: self.library_rank_of(peer),
             place: self.place_of(peer),
             slot,
             runs,
@@ -556,7 +610,7 @@ impl Resolver {
 
     fn signal_transfer(&self, peer: u32) -> Transfer {
         Transfer {
-            peer: library_rank(self.members.as_ref(), peer),
+            peer: self.library_rank_of(peer),
             place: self.place_of(peer),
             slot: OUTPUT,
             runs: [Run::default(); 2],
@@ -583,7 +637,7 @@ impl Resolver {
         }
     }
 
-    fn add_copy(&self, from: &Span, into: &Span, work: &mut Vec<Work>) {
+    pub(crate) fn add_copy(&self, from: &Span, into: &Span, work: &mut Vec<Work>) {
         let located = [from, into].map(|span| self.locate_span(span));
         let [(from_slot, from_runs), (into_slot, into_runs)] = located;
         if located[0] == located[1] {

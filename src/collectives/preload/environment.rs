@@ -28,7 +28,13 @@ unsafe extern "C" {
 extern "C" fn at_load() {
     // SAFETY: a constant.
     debug_assert!(unsafe { colltune_calls_by_profiling_names } == 1);
-    let groups = [hooks::LINKS, ends::LINKS, creators::LINKS, requests::LINKS];
+    let groups = [
+        hooks::LINKS,
+        hooks::IRREGULAR_LINKS,
+        ends::LINKS,
+        creators::LINKS,
+        requests::LINKS,
+    ];
     let unserved = [
         unserved::LINKS,
         unserved::nonblocking::LINKS,

@@ -8,7 +8,8 @@
 
 use std::ffi::{c_int, c_void};
 
-use runtime::{KnownCommunicator, RawCall};
+use exec::constants::MPI_Datatype;
+use runtime::{KnownCommunicator, RawBlocks, RawCall, RawIrregularCall};
 use schedule::Collective;
 
 use crate::chain::chained;
@@ -20,8 +21,10 @@ type Input = *const c_void;
 type Output = *mut c_void;
 type Int = c_int;
 type Counts = *const c_int;
+type Places = *const c_int;
 type Root = c_int;
 type Type = Handle;
+type Types = *const MPI_Datatype;
 type Operator = Handle;
 
 /// Converts an argument to the type of this build's library.
@@ -142,6 +145,75 @@ macro_rules! intercept {
     };
 }
 
+/// Defines the functions of irregular collectives in the same way. What they are given is looked at in each call, so there
+/// are no calls that are passed on at once.
+macro_rules! intercept_irregular {
+    ($(
+        $collective:ident $library:ident $ours:ident []
+        ($($argument:ident: $kind:ident),*; $communicator:ident) $call:expr;
+    )*) => {
+        intercept_irregular! {
+            $(
+                $collective $library $ours [$collective $library]
+                ($($argument: $kind),*; $communicator) $call;
+            )*
+        }
+    };
+    ($(
+        $collective:ident $plain:ident $ours:ident [$name:ident $library:ident]
+        ($($argument:ident: $kind:ident),*; $communicator:ident) $call:expr;
+    )*) => {
+        $(
+            mod $ours {
+                use super::*;
+
+                /// # Safety
+                ///
+                /// As MPI asks of the call; `dispatcher` has just returned the one at work.
+                #[inline(never)]
+                unsafe extern "C" fn decide($($argument: $kind,)* $communicator: Handle) -> c_int {
+                    let ($($argument,)*) = ($(own!($kind $argument),)*);
+                    // SAFETY: the caller promises what MPI asks of the call, and that it has just found the dispatcher
+                    // at work.
+                    unsafe { at_work().call_irregular($communicator.communicator(), &$call) }
+                }
+
+                /// # Safety
+                ///
+                /// As MPI asks of the call; `library` is the MPI library's function for it.
+                #[inline(always)]
+                pub(super) unsafe extern "C" fn serve(
+                    library: unsafe extern "C" fn($($kind,)* Handle) -> c_int,
+                    $($argument: $kind,)*
+                    $communicator: Handle,
+                ) -> c_int {
+                    // SAFETY: the caller promises what MPI asks of the call, and that `library` is its function in the
+                    // library.
+                    unsafe {
+                        match dispatcher() {
+                            Some(_) => decide($($argument,)* $communicator),
+                            None => library($($argument,)* $communicator),
+                        }
+                    }
+                }
+            }
+        )*
+
+        chained! {
+            IRREGULAR_LINKS:
+            $(
+                #[doc = concat!("`", stringify!($name), "`.")]
+                $name $library ($($argument: $kind,)* $communicator: Handle) $ours::serve;
+            )*
+        }
+
+        /// The collectives, in the order of [`IRREGULAR_LINKS`].
+        const IRREGULAR: &[Collective] = &[$(
+            collective!($collective),
+        )*];
+    };
+}
+
 /// The collective with one of MPI's names.
 macro_rules! collective {
     (MPI_Bcast) => {
@@ -180,13 +252,30 @@ macro_rules! collective {
     (MPI_Exscan) => {
         Collective::Exscan
     };
+    (MPI_Alltoallv) => {
+        Collective::Alltoallv
+    };
+    (MPI_Alltoallw) => {
+        Collective::Alltoallw
+    };
+    (MPI_Allgatherv) => {
+        Collective::Allgatherv
+    };
+    (MPI_Gatherv) => {
+        Collective::Gatherv
+    };
+    (MPI_Scatterv) => {
+        Collective::Scatterv
+    };
 }
 
 capi::for_each_collective!(intercept);
+capi::for_each_irregular!(intercept_irregular);
 
 /// Lets [`RawCall::forward`] call the library's functions instead of those of this library.
 pub(crate) fn redirect_forwarding() {
-    for (link, collective) in LINKS.iter().zip(COLLECTIVES) {
+    let regular = LINKS.iter().zip(COLLECTIVES);
+    for (link, collective) in regular.chain(IRREGULAR_LINKS.iter().zip(IRREGULAR)) {
         if let Some(function) = link.found_function() {
             // SAFETY: the collective's function in the MPI library.
             unsafe { exec::redirect_collective(*collective, function) };
@@ -205,6 +294,8 @@ pub(crate) mod large {
     // `MPI_Count`.
     type Int = i64;
     type Counts = *const i64;
+    // `MPI_Aint`, which is as wide.
+    type Places = *const i64;
 
     #[inline(always)]
     fn in_form(call: RawCall) -> RawCall {
@@ -225,12 +316,20 @@ pub(crate) mod large {
         [MPI_Scan_c PMPI_Scan_c]
         [MPI_Exscan_c PMPI_Exscan_c];
     );
+    capi::for_each_irregular!(
+        intercept_irregular,
+        [MPI_Alltoallv_c PMPI_Alltoallv_c]
+        [MPI_Alltoallw_c PMPI_Alltoallw_c]
+        [MPI_Allgatherv_c PMPI_Allgatherv_c]
+        [MPI_Gatherv_c PMPI_Gatherv_c]
+        [MPI_Scatterv_c PMPI_Scatterv_c]
+    );
 
-    /// Finds the library's functions. Where the library has none, which a program can only call because this library
+    /// Finds the library's functions. Where the library has none for a regular collective, which a program can only call because this library
     /// defines their names, those with `int` take their place. A function of another MPI library, which this build needs,
     /// does not count.
     pub(crate) fn find_large_functions() {
-        for link in LINKS {
+        for link in LINKS.iter().chain(IRREGULAR_LINKS) {
             link.find_functions();
         }
         for ((link, collective), narrowing) in LINKS.iter().zip(COLLECTIVES).zip(narrowing()) {
@@ -340,7 +439,8 @@ pub(crate) mod large {
 
     /// Lets [`RawCall::forward`] call the library's functions, or those that take their place.
     pub(crate) fn redirect_large_functions() {
-        for (link, collective) in LINKS.iter().zip(COLLECTIVES) {
+        let regular = LINKS.iter().zip(COLLECTIVES);
+        for (link, collective) in regular.chain(IRREGULAR_LINKS.iter().zip(IRREGULAR)) {
             // SAFETY: the collective's function in the MPI library, or one with its arguments.
             unsafe { exec::redirect_large(*collective, link.library()) };
         }

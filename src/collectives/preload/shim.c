@@ -66,7 +66,7 @@ int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
 int MPI_Type_get_true_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
     return PMPI_Type_get_true_extent(type, lower, extent);
 }
-int MPI_Type_size(MPI_Datatype type, int *size) { return PMPI_Type_size(type, size); }
+int MPI_Type_size_x(MPI_Datatype type, MPI_Count *size) { return PMPI_Type_size_x(type, size); }
 int MPI_Unpack(const void *packed, int size, int *position, void *data, int count, MPI_Datatype type,
                    MPI_Comm comm) {
     return PMPI_Unpack(packed, size, position, data, count, type, comm);

@@ -104,11 +104,6 @@ macro_rules! second {
 
 unserved! {
     blocking:
-    alltoallv Irregular (a b c d e f g h; on) [MPI_Alltoallv PMPI_Alltoallv] [MPI_Alltoallv_c PMPI_Alltoallv_c];
-    alltoallw Irregular (a b c d e f g h; on) [MPI_Alltoallw PMPI_Alltoallw] [MPI_Alltoallw_c PMPI_Alltoallw_c];
-    allgatherv Irregular (a b c d e f g; on) [MPI_Allgatherv PMPI_Allgatherv] [MPI_Allgatherv_c PMPI_Allgatherv_c];
-    gatherv Irregular (a b c d e f g h; on) [MPI_Gatherv PMPI_Gatherv] [MPI_Gatherv_c PMPI_Gatherv_c];
-    scatterv Irregular (a b c d e f g h; on) [MPI_Scatterv PMPI_Scatterv] [MPI_Scatterv_c PMPI_Scatterv_c];
     neighbor_allgather Neighbourhood (a b c d e f; on) [MPI_Neighbor_allgather PMPI_Neighbor_allgather]
         [MPI_Neighbor_allgather_c PMPI_Neighbor_allgather_c];
     neighbor_allgatherv Neighbourhood (a b c d e f g; on) [MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv]

@@ -104,6 +104,7 @@ impl SilencedCommunicator {
                 rules,
                 nodes,
                 plans: Plans::default(),
+                irregular: Vec::new(),
                 private: None,
                 used: Cell::new(common.calls),
             }))

@@ -82,6 +82,14 @@ impl DeployedCall {
         input: &[u8],
         output: &mut [u8],
     ) -> Result<(), ExecError> {
+        if let Some(irregular) = self.call.irregular_on(input, output) {
+            // SAFETY: the buffers are as long as the call says and do not overlap.
+            let code = unsafe {
+                self.dispatcher
+                    .call_irregular(communicator.raw(), &irregular)
+            };
+            return check_code(self.call.name(), code);
+        }
         // As in the hooks of `preload`: calls that are known to be left to the library are passed on at once, and a
         // separate function handles all others.
         let arguments = self.call.arguments_on(input, output);

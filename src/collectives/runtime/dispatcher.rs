@@ -394,7 +394,7 @@ impl Dispatcher {
     /// # Safety
     ///
     /// The communicator is valid or null.
-    unsafe fn state_of(&self, communicator: MPI_Comm) -> Option<*mut State> {
+    pub(crate) unsafe fn state_of(&self, communicator: MPI_Comm) -> Option<*mut State> {
         // SAFETY: the caller promises that the communicator is valid or null, and null ones return first; the others
         // are constants of the library.
         unsafe {

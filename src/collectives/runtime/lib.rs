@@ -21,8 +21,8 @@
 //! these properties:
 //!
 //! - *Ranks never disagree.* A decision depends only on the table, the shape of the communicator, the sizes of its
-//!   earlier calls, and arguments that MPI requires to be equal on all ranks: the collective, the root, bytes of data,
-//!   the operator. When a table is loaded over a communicator, its ranks compare tables and settings, and none uses
+//!   earlier calls, and arguments that MPI requires to be equal on all ranks: the collective, the root, bytes of data
+//!   (not in irregular collectives other than an allgatherv), the operator. When a table is loaded over a communicator, its ranks compare tables and settings, and none uses
 //!   the table if there is a difference. If the file is checked for changes, ranks compare again when a communicator
 //!   is attached.
 //! - *Messages do not interfere.* Our messages use a communicator of the library that the application has not, and a tag
@@ -73,6 +73,7 @@ mod dispatcher;
 mod error;
 mod fallback_reason;
 mod idle;
+mod irregular;
 mod loaded;
 mod place;
 mod plan;
@@ -97,11 +98,11 @@ pub use dispatcher::{
 };
 pub use environment::force::Force;
 pub use error::RuntimeError;
-pub use exec::RawCall;
+pub use exec::{RawBlocks, RawCall, RawIrregularCall};
 pub use fallback_reason::FallbackReason;
 pub use loaded::Loaded;
 pub use room::Creators;
-pub use safe::{Communicating, Runtime};
+pub use safe::{Communicating, Runtime, SliceBlocks};
 pub use summary::{By, CallSummary, SummaryRow};
 pub use table_mismatch::TableMismatch;
 pub use unserved::{

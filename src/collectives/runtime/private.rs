@@ -266,6 +266,7 @@ impl Dispatcher {
             if let Ok(attached) = unsafe { &mut (*state).attached } {
                 // Plans are for the communicator that they were made with.
                 attached.plans = Plans::default();
+                attached.irregular = Vec::new();
                 attached.private = None;
             }
         }

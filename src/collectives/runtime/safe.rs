@@ -3,8 +3,8 @@
 use std::ffi::{c_int, c_void};
 use std::path::Path;
 
-use exec::constants::{MPI_Comm, in_place};
-use exec::{RawCall, is_running};
+use exec::constants::{MPI_Comm, MPI_Datatype, in_place};
+use exec::{RawBlocks, RawCall, RawIrregularCall, is_running};
 use mpi::collective::Operation;
 use mpi::datatype::Equivalence;
 use mpi::raw::AsRaw;
@@ -22,6 +22,39 @@ use crate::{CallSummary, Dispatcher, Loaded, RuntimeError, Settings};
 #[derive(Debug)]
 pub struct Runtime {
     dispatcher: Dispatcher,
+}
+
+/// The blocks of a slice in an irregular collective, one for each rank.
+#[derive(Clone, Copy, Debug)]
+pub struct SliceBlocks<'a> {
+    /// The number of elements of each.
+    pub counts: &'a [i32],
+    /// The index of the first element of each.
+    pub displacements: &'a [i32],
+}
+
+impl SliceBlocks<'_> {
+    /// Checks that there is a block for each rank, and that all are inside a slice of `length` elements.
+    fn check(&self, communicator: &impl Communicating, length: usize) -> Result<(), RuntimeError> {
+        let ranks = communicator.size() as usize;
+        check_length(ranks, self.counts.len())?;
+        check_length(ranks, self.displacements.len())?;
+        for (count, start) in self.counts.iter().zip(self.displacements) {
+            let end = i64::from(*start) + i64::from(*count);
+            let is_inside = *count == 0 || *start >= 0 && end <= length as i64;
+            if *count < 0 || !is_inside {
+                return Err(RuntimeError::Length {
+                    expected: usize::try_from(end).unwrap_or(0),
+                    found: length,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn as_raw(&self, datatype: MPI_Datatype) -> RawBlocks {
+        RawBlocks::of_ranks(self.counts.as_ptr(), self.displacements.as_ptr(), datatype)
+    }
 }
 
 /// An rsmpi communicator.
@@ -273,6 +306,112 @@ impl Runtime {
         self.call_collective::<T>(communicator, Collective::Alltoall, &buffers, |call| call)
     }
 
+    /// `MPI_Alltoallv`: sends to every rank its block of the elements, and collects all ranks' blocks for this rank.
+    ///
+    /// # Errors
+    ///
+    /// If there is not one block for each rank within its slice, or MPI reports an error.
+    pub fn alltoallv<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        sent: SliceBlocks<'_>,
+        recv: &mut [T],
+        received: SliceBlocks<'_>,
+    ) -> Result<(), RuntimeError> {
+        sent.check(communicator, send.len())?;
+        received.check(communicator, recv.len())?;
+        self.call_irregular::<T>(communicator, |datatype| RawIrregularCall {
+            collective: Collective::Alltoallv,
+            send: send.as_ptr().cast(),
+            sent: sent.as_raw(datatype),
+            recv: recv.as_mut_ptr().cast(),
+            received: received.as_raw(datatype),
+            root: 0,
+        })
+    }
+
+    /// `MPI_Allgatherv`: collects all ranks' elements on all ranks; each may have another number of them.
+    ///
+    /// # Errors
+    ///
+    /// If there is not one block for each rank within its slice, or MPI reports an error.
+    pub fn allgatherv<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        recv: &mut [T],
+        received: SliceBlocks<'_>,
+    ) -> Result<(), RuntimeError> {
+        received.check(communicator, recv.len())?;
+        let count = count_of(send)?;
+        self.call_irregular::<T>(communicator, |datatype| RawIrregularCall {
+            collective: Collective::Allgatherv,
+            send: send.as_ptr().cast(),
+            sent: RawBlocks::one(count, datatype),
+            recv: recv.as_mut_ptr().cast(),
+            received: received.as_raw(datatype),
+            root: 0,
+        })
+    }
+
+    /// `MPI_Gatherv`: collects all ranks' elements at the root; each rank may have another number of them. The root alone
+    /// reads `recv` and its blocks.
+    ///
+    /// # Errors
+    ///
+    /// If the root has not one block for each rank within its slice, or MPI reports an error.
+    pub fn gatherv<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        recv: &mut [T],
+        received: SliceBlocks<'_>,
+        root: i32,
+    ) -> Result<(), RuntimeError> {
+        check_root(communicator, root)?;
+        if communicator.rank() == root {
+            received.check(communicator, recv.len())?;
+        }
+        let count = count_of(send)?;
+        self.call_irregular::<T>(communicator, |datatype| RawIrregularCall {
+            collective: Collective::Gatherv,
+            send: send.as_ptr().cast(),
+            sent: RawBlocks::one(count, datatype),
+            recv: recv.as_mut_ptr().cast(),
+            received: received.as_raw(datatype),
+            root,
+        })
+    }
+
+    /// `MPI_Scatterv`: gives every rank its block of the root's elements. The root alone reads `send` and its blocks.
+    ///
+    /// # Errors
+    ///
+    /// If the root has not one block for each rank within its slice, or MPI reports an error.
+    pub fn scatterv<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        send: &[T],
+        sent: SliceBlocks<'_>,
+        recv: &mut [T],
+        root: i32,
+    ) -> Result<(), RuntimeError> {
+        check_root(communicator, root)?;
+        if communicator.rank() == root {
+            sent.check(communicator, send.len())?;
+        }
+        let count = count_of(recv)?;
+        self.call_irregular::<T>(communicator, |datatype| RawIrregularCall {
+            collective: Collective::Scatterv,
+            send: send.as_ptr().cast(),
+            sent: sent.as_raw(datatype),
+            recv: recv.as_mut_ptr().cast(),
+            received: RawBlocks::one(count, datatype),
+            root,
+        })
+    }
+
     /// `MPI_Barrier`: returns when all ranks have called it.
     ///
     /// # Errors
@@ -360,6 +499,26 @@ impl Runtime {
         self.make_call(communicator, call)
     }
 
+    /// Makes a call of an irregular collective, whose blocks are within slices.
+    fn call_irregular<T: Equivalence>(
+        &self,
+        communicator: &impl Communicating,
+        describe: impl FnOnce(MPI_Datatype) -> RawIrregularCall,
+    ) -> Result<(), RuntimeError> {
+        check_running()?;
+        // SAFETY: rsmpi's handles are valid.
+        if !unsafe { is_intracommunicator(communicator.as_raw()) } {
+            return Err(RuntimeError::Intercommunicator);
+        }
+        let datatype = T::equivalent_datatype();
+        let call = describe(datatype.as_raw());
+        // SAFETY: rsmpi's handles are valid, and the blocks are within the slices.
+        match unsafe { self.dispatcher.call_irregular(communicator.as_raw(), &call) } {
+            0 => Ok(()),
+            code => Err(RuntimeError::Collective(code)),
+        }
+    }
+
     /// Makes a call, whose buffers are slices as long as it says.
     fn make_call(
         &self,
@@ -404,6 +563,14 @@ impl CallBuffers {
             recv: recv.as_mut_ptr().cast(),
         }
     }
+}
+
+/// The length of a slice as MPI counts it.
+fn count_of<T>(slice: &[T]) -> Result<c_int, RuntimeError> {
+    c_int::try_from(slice.len()).map_err(|_| RuntimeError::Length {
+        expected: c_int::MAX as usize,
+        found: slice.len(),
+    })
 }
 
 fn check_running() -> Result<(), RuntimeError> {

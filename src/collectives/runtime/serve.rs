@@ -21,12 +21,12 @@ use crate::wrong::{AskedCall, distance};
 use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason, KnownCommunicator};
 
 /// The outcome of a call, which has been counted. Small, as it is created for every call.
-struct ServedCall {
+pub(crate) struct ServedCall {
     /// The row of the summary that it belongs to.
-    row: usize,
-    gain_seconds: f64,
+    pub(crate) row: usize,
+    pub(crate) gain_seconds: f64,
     /// `None` if the library has not been called yet.
-    outcome: Option<Result<(), Box<ExecError>>>,
+    pub(crate) outcome: Option<Result<(), Box<ExecError>>>,
 }
 
 impl Dispatcher {
@@ -528,7 +528,7 @@ impl Dispatcher {
         })
     }
 
-    fn summary_row(
+    pub(crate) fn summary_row(
         &self,
         collective: Collective,
         decision: &str,
@@ -539,7 +539,7 @@ impl Dispatcher {
         summary.find_or_add_row(collective, decision, by, through)
     }
 
-    fn passed_row(&self, collective: Collective, reason: FallbackReason) -> usize {
+    pub(crate) fn passed_row(&self, collective: Collective, reason: FallbackReason) -> usize {
         let by = By::Library(reason);
         self.summary_row(collective, &reason.to_string(), by, Through::Mpi)
     }
@@ -556,7 +556,7 @@ struct Decided {
 }
 
 /// The reason why none of our algorithms is used.
-enum Refused {
+pub(crate) enum Refused {
     /// The call is left to the library, on all ranks.
     PassedOn(FallbackReason),
     /// All ranks must make a private communicator first.
@@ -636,7 +636,7 @@ fn asked_call<'a>(state: &State, call: &'a RawCall) -> AskedCall<'a> {
 
 /// Counts a call, and leaves it to the library unless the caller sets an outcome.
 #[inline(always)]
-fn left_to_library(row: usize, calls: &Cell<u64>) -> ServedCall {
+pub(crate) fn left_to_library(row: usize, calls: &Cell<u64>) -> ServedCall {
     count_call(calls);
     ServedCall {
         row,
@@ -646,13 +646,16 @@ fn left_to_library(row: usize, calls: &Cell<u64>) -> ServedCall {
 }
 
 #[inline(always)]
-fn count_call(calls: &Cell<u64>) {
+pub(crate) fn count_call(calls: &Cell<u64>) {
     calls.set(calls.get() + 1);
 }
 
 /// The reason why all calls of a collective on a communicator are passed on.
 #[cold]
-fn why_all_passed(attached: &Result<Attached, Reasons>, collective: Collective) -> FallbackReason {
+pub(crate) fn why_all_passed(
+    attached: &Result<Attached, Reasons>,
+    collective: Collective,
+) -> FallbackReason {
     match attached {
         Ok(Attached { version, rules, .. }) => {
             version.why_all_default(rules, collective, FallbackReason::Default)
@@ -678,7 +681,7 @@ fn operator_class(call: &RawCall) -> Result<OperatorClass, Refused> {
 /// The communicator is valid.
 #[cold]
 #[inline(never)]
-unsafe fn call_error_handler(communicator: MPI_Comm, error: &ExecError) -> c_int {
+pub(crate) unsafe fn call_error_handler(communicator: MPI_Comm, error: &ExecError) -> c_int {
     let code = match error {
         ExecError::Mpi { code, .. } => *code,
         ExecError::Lengths { .. } | ExecError::MessageLength => ffi::MPI_ERR_TRUNCATE as c_int,

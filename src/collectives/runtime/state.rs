@@ -14,6 +14,7 @@ use table::dispatch::CommunicatorRules;
 use crate::FallbackReason;
 use crate::agree::{maximum_over_ranks, rank_and_size};
 use crate::arguments::measured_elements;
+use crate::irregular::IrregularPlan;
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
 use crate::table_mismatch::{Host, TableMismatch};
@@ -77,6 +78,8 @@ pub(crate) struct Attached {
     pub(crate) nodes: Option<Nodes>,
     // Declared before `private`, because the datatypes of plans must be freed before the communicator.
     pub(crate) plans: Plans,
+    /// What carries out the calls of irregular collectives; likewise.
+    pub(crate) irregular: Vec<IrregularPlan>,
     /// Absent until a call is to be carried out by one of our algorithms.
     pub(crate) private: Option<PrivateCommunicator>,
     /// The value of [`crate::Dispatcher`]'s count of our calls at the last one on this communicator.

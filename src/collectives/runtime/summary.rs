@@ -281,7 +281,7 @@ mod tests {
                 seconds,
             });
         };
-        add("alltoallv", UnservedReason::Irregular, 3, 2.5);
+        add("neighbor_alltoallv", UnservedReason::Neighbourhood, 3, 2.5);
         add(
             "reduce_scatter_block_init",
             UnservedReason::Persistent,
@@ -301,7 +301,7 @@ mod tests {
             [
                 "",
                 "collective calls seconds share of the time carried out by",
-                "alltoallv 3 2.500000 62.5 % the library: not served (counts differ between ranks)",
+                "neighbor_alltoallv 3 2.500000 62.5 % the library: not served (neighbourhood collective)",
                 "reduce_scatter_block_init 1234567 0.500000 12.5 % the library: not served (persistent)",
                 "together 1234570 3.000000 75.0 % of the time in all collectives is not served",
             ]

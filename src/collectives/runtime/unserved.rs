@@ -30,8 +30,6 @@ pub struct UnservedCollective {
 /// The reason why all calls of a collective are left to the library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnservedReason {
-    /// Counts differ between ranks, as in `MPI_Alltoallv`.
-    Irregular,
     /// It returns a request (MPI 4.0, section 6.12).
     Nonblocking,
     /// It returns a request that is started each time (MPI 4.0, section 6.13).
@@ -43,7 +41,6 @@ pub enum UnservedReason {
 impl fmt::Display for UnservedReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Irregular => "counts differ between ranks",
             Self::Nonblocking => "nonblocking",
             Self::Persistent => "persistent",
             Self::Neighbourhood => "neighbourhood collective",

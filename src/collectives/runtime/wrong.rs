@@ -13,7 +13,7 @@ use exec::constants::{
     MPI_Datatype, MPI_Op, datatype_name, in_place, is_defined, is_predefined, no_operator,
     operator_name,
 };
-use exec::{RawCall, is_named};
+use exec::{RawBlocks, RawCall, RawIrregularCall, is_named};
 use mpi::ffi;
 use schedule::Collective;
 
@@ -130,6 +130,37 @@ impl Answers {
                     RawCall::new(Collective::Exscan, input.cast(), output, 1, datatype)
                 })
             }
+        })
+    }
+
+    /// Whether this rank alone can prove that an argument of an irregular collective is wrong. A block without elements
+    /// may have any type and any address.
+    ///
+    /// # Safety
+    ///
+    /// Handles that are not null are valid; arrays that are significant have one entry for each rank or are null.
+    pub(crate) unsafe fn is_wrong_irregular(
+        &self,
+        call: &RawIrregularCall,
+        rank: c_int,
+        ranks: c_int,
+        datatypes: &Datatypes,
+    ) -> bool {
+        if !(0..ranks).contains(&call.root) {
+            return true;
+        }
+        let significant = call.significant_buffers(rank);
+        let sides = [
+            (significant.send, call.send, &call.sent),
+            (significant.recv, call.recv.cast_const(), &call.received),
+        ];
+        let mut significant_sides = sides
+            .into_iter()
+            .filter(|(is_significant, ..)| *is_significant);
+        significant_sides.any(|(_, buffer, blocks)| {
+            // SAFETY: the caller promises valid handles, and arrays with one entry for each rank where they are
+            // significant, unless they are null.
+            unsafe { is_wrong_side(buffer, blocks, ranks, datatypes) }
         })
     }
 
@@ -413,6 +444,44 @@ unsafe fn buffer_sides(asked: AskedCall<'_>) -> Option<[Option<BufferElements>; 
         | Collective::ReduceScatterBlock
         | Collective::Scan
         | Collective::Exscan => [unless_in_place(operand), Some(recv)],
+    })
+}
+
+/// Whether an argument of one buffer of an irregular collective is wrong.
+///
+/// # Safety
+///
+/// Datatypes that are not null are valid; arrays have `ranks` entries or are null.
+unsafe fn is_wrong_side(
+    buffer: *const c_void,
+    blocks: &RawBlocks,
+    ranks: c_int,
+    datatypes: &Datatypes,
+) -> bool {
+    if buffer == in_place() || blocks.are_missing() {
+        return true;
+    }
+    let number = match blocks {
+        RawBlocks::One { .. } => 1,
+        RawBlocks::OfRanks { .. } => ranks as usize,
+    };
+    // The type of the last block that was checked.
+    let mut checked = None;
+    (0..number).any(|place| {
+        // SAFETY: the caller promises as many entries, and datatypes that are valid unless they are null.
+        unsafe {
+            let (count, datatype) = blocks.elements_at(place);
+            if count <= 0 || checked == Some(datatype) {
+                return count < 0;
+            }
+            checked = Some(datatype);
+            let elements = BufferElements {
+                buffer,
+                count,
+                datatype,
+            };
+            !elements.is_valid(datatypes)
+        }
     })
 }
 

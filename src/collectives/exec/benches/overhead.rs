@@ -112,6 +112,7 @@ fn compare(
         operator,
         root: 0,
         in_place: false,
+        distribution: schedule::Distribution::Uniform,
     };
     let candidate = Candidate::Ours {
         algorithm: algorithm.to_owned(),
@@ -161,6 +162,7 @@ fn time_blocks(algorithm: &str, communicator: &Communicator) -> Result<(), ExecE
         operator: Some(Operator::Sum),
         root: 0,
         in_place: false,
+        distribution: schedule::Distribution::Uniform,
     };
     let candidate = Candidate::Ours {
         algorithm: algorithm.to_owned(),

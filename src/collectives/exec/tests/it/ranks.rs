@@ -37,6 +37,16 @@ fn every_algorithm_does_what_mpi_does_through_shared_memory() {
 }
 
 #[test]
+fn irregular_collectives_take_any_counts_displacements_and_datatypes() {
+    let ranks = match chosen_family() {
+        LibraryName::OpenMpi => 6,
+        LibraryName::Mpich => 3,
+    };
+    let printed = run("irregular", ranks);
+    assert!(printed.contains(" irregular calls gave what MPI defines"));
+}
+
+#[test]
 fn a_second_call_on_mpi_allocates_nothing_and_a_million_blocks_little() {
     let ranks = match chosen_family() {
         LibraryName::OpenMpi => 3,

@@ -70,7 +70,7 @@ pub(crate) fn try_all(
     score: &mut Score,
 ) -> Result<(), ExecError> {
     let ranks = communicator.size();
-    for algorithm in ALGORITHMS.iter().filter(|a| a.collective.is_served()) {
+    for algorithm in ALGORITHMS.iter().filter(|a| !a.collective.is_irregular()) {
         let cases = matrix::cases(algorithm, ranks, kinds, is_crowded);
         let every = match through {
             Through::Mpi => 1,
@@ -119,7 +119,7 @@ impl Score {
     /// Algorithms that have not been compared often enough.
     pub(crate) fn missing(&self) -> u32 {
         let mut missing = 0;
-        for algorithm in ALGORITHMS.iter().filter(|a| a.collective.is_served()) {
+        for algorithm in ALGORITHMS.iter().filter(|a| !a.collective.is_irregular()) {
             let compared = self.compared.get(&algorithm.name()).copied().unwrap_or(0);
             if compared < LEAST {
                 eprintln!("{algorithm} was compared only {compared} times");

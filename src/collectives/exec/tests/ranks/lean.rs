@@ -54,7 +54,7 @@ pub(crate) fn run(world: &mut Communicator) -> Result<u32, ExecError> {
     shared::connect(world, |_| 0, shared::LIMIT)?;
     let kinds = kinds()?;
     let (mut calls, mut failures) = (0, 0);
-    for algorithm in ALGORITHMS.iter().filter(|a| a.collective.is_served()) {
+    for algorithm in ALGORITHMS.iter().filter(|a| !a.collective.is_irregular()) {
         for kind in &kinds {
             for blocks in blocks(algorithm) {
                 let ways = [
@@ -96,8 +96,8 @@ pub(crate) fn run(world: &mut Communicator) -> Result<u32, ExecError> {
 /// A million blocks must not take more memory than two thousand, which are already too many to be resolved in advance.
 fn constant_memory(kind: &Kind, world: &Communicator) -> Result<u32, ExecError> {
     let (mut compared, mut failures) = (0, 0);
-    let served = ALGORITHMS.iter().filter(|a| a.collective.is_served());
-    for algorithm in served.filter(|a| a.takes(Parameter::Blocks)) {
+    let regular = ALGORITHMS.iter().filter(|a| !a.collective.is_irregular());
+    for algorithm in regular.filter(|a| a.takes(Parameter::Blocks)) {
         let mut needed = [0; 2];
         for (allocated, blocks) in needed.iter_mut().zip([2000, 1_000_000]) {
             doing(format!("{algorithm}, {blocks} blocks"));

@@ -1,12 +1,13 @@
 //! The program that the tests of this crate start on several ranks.
 //!
-//! usage: `exec-ranks conformance|shared|lean|progress [DEADLINE-SECONDS]`. Rank 0 prints a summary; the exit code is 0
+//! usage: `exec-ranks conformance|shared|irregular|lean|progress [DEADLINE-SECONDS]`. Rank 0 prints a summary; the exit code is 0
 //! only if no rank found a failure. `exec-ranks preset`, on its own, prints which of the library's algorithms the
 //! environment forces.
 
 mod call;
 mod case;
 mod conformance;
+mod irregular;
 mod kernels;
 mod kind;
 mod lean;
@@ -52,10 +53,11 @@ fn main() -> Result<(), ExecError> {
     let failures = match mode.as_str() {
         "conformance" => conformance::run(universe.world())?,
         "shared" => shared::run(universe.world())?,
+        "irregular" => irregular::run(universe.world())?,
         "progress" => progress::run(&mut universe.world().duplicate()?)?,
         "lean" => lean::run(&mut universe.world().duplicate()?)?,
         _ => {
-            eprintln!("usage: exec-ranks conformance|shared|lean|progress|preset");
+            eprintln!("usage: exec-ranks conformance|shared|irregular|lean|progress|preset");
             exit_now(2);
         }
     };

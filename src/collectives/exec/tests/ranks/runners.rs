@@ -1,7 +1,7 @@
 //! Measured candidates by name, including the library's own, on plain bytes.
 
 use exec::{Bytes, Call, Communicator, ExecError, Runner, Wait};
-use schedule::{Collective, Unsupported};
+use schedule::{Collective, Distribution, Unsupported};
 use vocabulary::{Candidate, Datatype, MOCKUPS, NativeAlgorithm, Operator, Parameters, Through};
 
 use crate::doing;
@@ -13,9 +13,9 @@ const FILLING: u64 = 1 << 20;
 /// transport of our messages.
 pub(crate) fn check(communicator: &Communicator, through: Through) -> Result<u32, ExecError> {
     let mut failures = 0;
-    for collective in Collective::SERVED {
+    for collective in Collective::ALL {
         for in_place in [false, true] {
-            for bytes in [0, 4, 44, 8000, FILLING] {
+            for (bytes, distribution) in sizes(collective) {
                 let is_left_out = bytes == FILLING && through == Through::Mpi;
                 if is_left_out || (bytes > 0 && !collective.has_data()) {
                     continue;
@@ -29,12 +29,29 @@ pub(crate) fn check(communicator: &Communicator, through: Through) -> Result<u32
                     operator: collective.is_reduction().then_some(Operator::Sum),
                     root: if collective.is_rooted() { root } else { 0 },
                     in_place,
+                    distribution,
                 };
                 failures += compare(&call, communicator, through)?;
             }
         }
     }
     Ok(failures)
+}
+
+/// The sizes of calls, with the distributions of data.
+fn sizes(collective: Collective) -> Vec<(u64, Distribution)> {
+    let sizes = [0, 4, 44, 8000, FILLING];
+    let others = [
+        Distribution::Skewed,
+        Distribution::Sparse,
+        Distribution::Dominated,
+    ];
+    let others = others.iter().filter(|_| collective.is_irregular());
+    let uniform = sizes.map(|bytes| (bytes, Distribution::Uniform));
+    uniform
+        .into_iter()
+        .chain(others.map(|distribution| (4000, *distribution)))
+        .collect()
 }
 
 fn compare(call: &Call, communicator: &Communicator, through: Through) -> Result<u32, ExecError> {

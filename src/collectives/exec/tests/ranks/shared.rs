@@ -219,5 +219,6 @@ pub(crate) fn allreduce(bytes: u64) -> Call {
         operator: Some(Operator::Sum),
         root: 0,
         in_place: false,
+        distribution: schedule::Distribution::Uniform,
     }
 }

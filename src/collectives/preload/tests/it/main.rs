@@ -5,6 +5,7 @@ mod corners;
 mod counted;
 mod fortran;
 mod interface;
+mod irregular;
 mod large;
 mod launch;
 mod memory;

@@ -1,7 +1,6 @@
 //! Errors are those of the library: wrong arguments have the outcome that they have without colltune.
 
 use launcher::LibraryName;
-use schedule::Collective;
 use tempfile::TempDir;
 use testkit::mpi::{chosen_family, chosen_installation};
 use testkit::tables::{forcing_table, save_table};
@@ -9,6 +8,7 @@ use vocabulary::{Candidate, Through};
 
 use crate::corners::calls;
 use crate::launch::{compiled, run_preloaded};
+use crate::stress::regular;
 
 /// Runs the program, compiled with these flags, with a table for all collectives, whose messages go this way, and returns
 /// its output.
@@ -41,7 +41,7 @@ fn check(flags: &[&str]) {
             text.contains("default (MPI_SUM of datatype MPI_PACKED)"),
             "{text}"
         );
-        for collective in Collective::SERVED {
+        for collective in regular() {
             let ours = format!("{collective}/");
             assert!(calls(&text, &ours) > 0, "no {ours} in {text}");
         }

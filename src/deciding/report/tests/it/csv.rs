@@ -26,7 +26,7 @@ fn every_cell_has_a_row_for_every_candidate() {
     let all_timed: Vec<&Ranked> = view.cells.iter().flat_map(|r| &r.ranking).collect();
     assert_eq!(rows.len(), all_timed.len());
     for (row, timed) in rows.iter().zip(all_timed) {
-        assert_eq!(row.len(), 23);
+        assert_eq!(row.len(), 24);
         assert_eq!(row["candidate"], timed.candidate.to_string());
         assert_eq!(
             row["seconds"].parse(),

@@ -22,6 +22,7 @@ fn call(collective: Collective, bytes: u64) -> Call {
         operator: None,
         root: 0,
         in_place: false,
+        distribution: schedule::Distribution::Uniform,
     }
 }
 

@@ -95,6 +95,7 @@ fn check(collective: Collective, operator: Operator, ranks: u32, root: u32) {
         operator: collective.is_reduction().then_some(operator),
         root,
         in_place: false,
+        distribution: schedule::Distribution::Uniform,
     };
     let inputs: Vec<Vec<i32>> = (0..ranks)
         .map(|rank| {
@@ -147,6 +148,7 @@ fn a_wrong_order_of_combining_changes_every_element() {
             operator: Some(Operator::Noncommutative),
             root: 0,
             in_place: false,
+            distribution: schedule::Distribution::Uniform,
         };
         for ranks in [2_u32, 3, 4, 7, 16, 65, 200] {
             for index in [0, 1, PERIOD - 1] {

@@ -34,12 +34,13 @@ static int odd_int(void) { return odd_ints[any(10)]; }
 static void decide(const colltune_table *table) {
     static const char *const names[] = {
         "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter",
-        "reduce_scatter_block", "alltoall", "barrier", "scan", "exscan", "alltoallv", "barriers", "", "BCAST", "bcast ", "\xff\xfe", NULL};
+        "reduce_scatter_block", "alltoall", "barrier", "scan", "exscan", "alltoallv", "alltoallw",
+        "allgatherv", "gatherv", "scatterv", "barriers", "", "BCAST", "bcast ", "\xff\xfe", NULL};
     static const uint64_t sizes[] = {0, 1, 4096, INT_MAX, (uint64_t)INT_MAX + 1, INT64_MAX, UINT64_MAX};
-    int place = any(19), nodes = any(2) ? odd_int() : any(300) - 20, ppn = odd_int();
+    int place = any(23), nodes = any(2) ? odd_int() : any(300) - 20, ppn = odd_int();
     colltune_decision decision, *to = any(10) ? &decision : NULL;
     const colltune_table *of = any(10) ? table : NULL;
-    int is_right = place < 12 && nodes > 0 && ppn > 0 && to && of;
+    int is_right = place < 17 && nodes > 0 && ppn > 0 && to && of;
     int code = colltune_decide(of, names[place], nodes, ppn, sizes[any(7)], odd_int(), to);
     expect(code == (is_right ? COLLTUNE_SUCCESS : COLLTUNE_ERR_ARGUMENT), "colltune_decide");
     if (is_right) expect(strlen(decision.algorithm) > 0 && decision.speedup > 0, "a decision");

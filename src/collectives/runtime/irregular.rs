@@ -1,0 +1,374 @@
+//! The handling of calls of irregular collectives.
+//!
+//! Ranks of an alltoallv, alltoallw, gatherv or scatterv see only their own counts and datatypes, and may describe equal
+//! data by different ones. So nothing but the communicator, the collective and the root determines which algorithm
+//! carries out a call. In an allgatherv every rank knows all counts, and describes the parts of all ranks by types with
+//! the same signature (MPI 4.0, section 6.7), so that the size of all data is the same on all ranks: it decides there.
+//!
+//! A communicator keeps an algorithm ready for each root, not for each call: counts, displacements and types are those of
+//! each call (`exec`, `irregular.rs`).
+
+use std::cell::Cell;
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
+use std::rc::Rc;
+use std::time::Instant;
+
+use exec::constants::MPI_Comm;
+use exec::{IrregularCall, IrregularShape, RawIrregularCall};
+use mpi::ffi;
+use schedule::{Collective, Parameter};
+use table::OperatorClass;
+use table::dispatch::Choice;
+use vocabulary::{Candidate, Parameters, Through};
+
+use crate::serve::{
+    Refused, ServedCall, call_error_handler, count_call, left_to_library, why_all_passed,
+};
+use crate::state::{PassedCalls, State};
+use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason};
+
+/// The most algorithms that a communicator keeps ready.
+const MOST_READY: usize = 16;
+
+/// The calls that a plan is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct IrregularKey {
+    collective: Collective,
+    root: c_int,
+    is_in_place: bool,
+    /// The choice among the communicator's rules, which do not move.
+    choice: *const Choice,
+    /// The size of all data, if the algorithm depends on it; 0 otherwise.
+    total_bytes: u64,
+}
+
+/// A decision about calls of an irregular collective on a communicator.
+#[derive(Debug)]
+pub(crate) struct IrregularPlan {
+    key: IrregularKey,
+    /// `None` if the library carries them out.
+    ours: Option<Box<IrregularCall>>,
+    row: usize,
+    calls: Rc<Cell<u64>>,
+    gain_seconds: f64,
+}
+
+impl Dispatcher {
+    /// Carries out a call of an irregular collective, by one of our algorithms or by the library. Returns MPI's error
+    /// code; in case of an error the communicator's error handler has been called.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    #[inline(never)]
+    pub unsafe fn call_irregular(&self, communicator: MPI_Comm, call: &RawIrregularCall) -> c_int {
+        // An error handler or a datatype's function of the application may call collectives in the middle of another.
+        let is_busy = self.is_busy.get();
+        // SAFETY: the caller promises what MPI asks of the call, so the communicator is valid or null; the state is
+        // that of this communicator, and is looked for only if no call of ours is under way.
+        unsafe {
+            let state = match self.find_communicator(communicator) {
+                Some(known) => Some(known.state()),
+                None if is_busy => None,
+                None => self.state_of(communicator),
+            };
+            match state.and_then(NonNull::new) {
+                Some(state) => self.serve_irregular(state.as_ptr(), call),
+                None if self.timed && !is_busy && communicator == ffi::RSMPI_COMM_SELF => {
+                    let start = Some(Instant::now());
+                    let row = self.passed_row(call.collective, FallbackReason::Alone);
+                    let served = left_to_library(row, &self.row_counter(row));
+                    self.finish_irregular(served, communicator, call, start)
+                }
+                None => call.forward(communicator),
+            }
+        }
+    }
+
+    /// # Safety
+    ///
+    /// As in [`Self::call_irregular`]; the state is that of the call's communicator, and no call of ours is under way.
+    unsafe fn serve_irregular(&self, state: *mut State, call: &RawIrregularCall) -> c_int {
+        let start = self.timed.then(Instant::now);
+        // SAFETY: the caller promises what MPI asks of the call, that the state is that of its communicator, and that no
+        // call of ours is under way; no borrow of the state outlives one of these functions.
+        unsafe {
+            let communicator = (*state).communicator;
+            let served = match self.pass_irregular(state, call) {
+                Some(served) => served,
+                None => loop {
+                    if let Some(served) = self.run_irregular(&mut *state, call) {
+                        break served;
+                    }
+                    self.give_private(state);
+                },
+            };
+            self.finish_irregular(served, communicator, call, start)
+        }
+    }
+
+    /// Leaves a call to the library if that is known without rules: it is known of all such calls, this rank alone can
+    /// prove that an argument is wrong, or the calls on the communicator are too few to attach it. Otherwise attaches the
+    /// communicator, unless that has been done.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Self::serve_irregular`].
+    unsafe fn pass_irregular(
+        &self,
+        state: *mut State,
+        call: &RawIrregularCall,
+    ) -> Option<ServedCall> {
+        let collective = call.collective;
+        // SAFETY: the caller promises what MPI asks of the call, and that the state is that of its communicator. While the
+        // communicator is attached, all states are accessed, so nothing is borrowed.
+        unsafe {
+            if let Some(passed) = &(*state).passed[collective as usize] {
+                return Some(left_to_library(passed.row, &passed.calls));
+            }
+            let (rank, ranks) = ((*state).rank, (*state).ranks);
+            // All calls on an intercommunicator, where roots have other meanings, are left to the library.
+            let may_be_ours = (*state).attached.is_ok() || (*state).awaited > 0;
+            if may_be_ours
+                && self
+                    .answers
+                    .is_wrong_irregular(call, rank, ranks, &self.attributes.datatypes)
+            {
+                let row = self.passed_row(collective, FallbackReason::Invalid);
+                return Some(left_to_library(row, &self.row_counter(row)));
+            }
+            if (*state).awaited > 0 {
+                let more = common_bytes(call, ranks).saturating_add(BYTES_OF_A_CALL);
+                (*state).awaited = (*state).awaited.saturating_sub(more);
+                if (*state).awaited > 0 {
+                    let row = self.passed_row(collective, FallbackReason::FirstCalls);
+                    return Some(left_to_library(row, &self.row_counter(row)));
+                }
+                let attached = self.attach_communicator((*state).communicator);
+                (*state).attached = attached;
+            }
+        }
+        None
+    }
+
+    /// Carries out a call on a communicator that has been attached; `None` if it needs a private communicator, which all
+    /// ranks must make first.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Self::serve_irregular`].
+    unsafe fn run_irregular(
+        &self,
+        state: &mut State,
+        call: &RawIrregularCall,
+    ) -> Option<ServedCall> {
+        let collective = call.collective;
+        let attached = match &mut state.attached {
+            Ok(attached) if attached.least_bytes(collective) < u64::MAX => attached,
+            attached => {
+                let reason = why_all_passed(attached, collective);
+                let row = self.passed_row(collective, reason);
+                let calls = self.row_counter(row);
+                let served = left_to_library(row, &calls);
+                state.passed[collective as usize] = Some(PassedCalls {
+                    few: None,
+                    row,
+                    calls,
+                });
+                return Some(served);
+            }
+        };
+        // SAFETY: the caller promises what MPI asks of the call.
+        let bytes = unsafe { common_bytes(call, state.ranks) };
+        if let Some(reason) = size_refusal(collective, bytes) {
+            let row = self.passed_row(collective, reason);
+            return Some(left_to_library(row, &self.row_counter(row)));
+        }
+        let choice = attached
+            .rules
+            .decide(collective, OperatorClass::Commutative, bytes);
+        let key = IrregularKey {
+            collective,
+            root: call.root,
+            is_in_place: call.significant_buffers(state.rank).is_in_place,
+            choice,
+            total_bytes: if depends_on_size(choice) { bytes } else { 0 },
+        };
+        let known = attached.irregular.iter().position(|plan| plan.key == key);
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let made = self.prepare_irregular(attached, key, choice, bytes);
+                let (ours, row, gain_seconds) = match made {
+                    Ok(prepared) => prepared,
+                    Err(Refused::PassedOn(reason)) => {
+                        (None, self.passed_row(collective, reason), 0.0)
+                    }
+                    Err(Refused::Unprepared) => return None,
+                    Err(Refused::Failed(error)) => {
+                        let row = self.summary_row(collective, "error", By::Table, Through::Mpi);
+                        return Some(ServedCall {
+                            outcome: Some(Err(Box::new(error))),
+                            ..left_to_library(row, &self.row_counter(row))
+                        });
+                    }
+                };
+                if attached.irregular.len() == MOST_READY {
+                    attached.irregular.remove(0);
+                }
+                attached.irregular.push(IrregularPlan {
+                    key,
+                    ours,
+                    row,
+                    calls: self.row_counter(row),
+                    gain_seconds,
+                });
+                attached.irregular.len() - 1
+            }
+        };
+        let plan = &mut attached.irregular[place];
+        count_call(&plan.calls);
+        let outcome = match (&mut plan.ours, &attached.private) {
+            (Some(ours), Some(private)) => {
+                self.calls.set(self.calls.get() + 1);
+                attached.used.set(self.calls.get());
+                self.is_busy.set(true);
+                // SAFETY: the caller promises what MPI asks of the call; the plan is for this root and for calls that are
+                // in place on this rank, or not, as this one.
+                let outcome = unsafe { ours.call(&private.communicator, call) };
+                self.is_busy.set(false);
+                Some(outcome.map_err(Box::new))
+            }
+            _ => None,
+        };
+        Some(ServedCall {
+            row: plan.row,
+            gain_seconds: plan.gain_seconds,
+            outcome,
+        })
+    }
+
+    /// One of our algorithms, with the row of the summary and the expected gain of a call.
+    fn prepare_irregular(
+        &self,
+        attached: &crate::state::Attached,
+        key: IrregularKey,
+        choice: &Choice,
+        bytes: u64,
+    ) -> Result<(Option<Box<IrregularCall>>, usize, f64), Refused> {
+        let (collective, class) = (key.collective, OperatorClass::Commutative);
+        let (version, rules) = (&attached.version, &attached.rules);
+        let (algorithm, parameters): (_, &Parameters) = match &choice.candidate {
+            Candidate::Ours {
+                algorithm,
+                parameters,
+            } => (algorithm, parameters),
+            Candidate::Default => {
+                return Err(version.why_default(rules, collective, class, bytes).into());
+            }
+            _ => return Err(FallbackReason::Native.into()),
+        };
+        let algorithm = schedule::find_algorithm(algorithm).ok_or(FallbackReason::Unsuited)?;
+        let Some(private) = &attached.private else {
+            return Err(Refused::Unprepared);
+        };
+        if let (Through::Shared, Some(reason)) = (parameters.through, private.lacking) {
+            return Err(FallbackReason::NoChannels(reason).into());
+        }
+        let shape = IrregularShape {
+            root: key.root as u32,
+            in_place: key.is_in_place,
+            total_bytes: key.total_bytes,
+        };
+        // Nothing has been sent yet, so the library can still take over.
+        let prepared = catch_unwind(AssertUnwindSafe(|| {
+            IrregularCall::new(
+                algorithm,
+                parameters,
+                shape,
+                &private.communicator,
+                self.wait,
+            )
+        }));
+        let ours = prepared.map_err(|_| FallbackReason::Unsuited)??;
+        let matched = rules.shape_match(collective, class);
+        let (name, by) = if matched.is_stand_in() {
+            (format!("{} ({matched})", choice.candidate), By::Nearest)
+        } else {
+            (choice.candidate.to_string(), By::Table)
+        };
+        let gain_seconds = if collective.decides_by_size() {
+            version.gain_seconds(rules, collective, class, bytes)
+        } else {
+            0.0
+        };
+        let row = self.summary_row(collective, &name, by, parameters.through);
+        Ok((Some(Box::new(ours)), row, gain_seconds))
+    }
+
+    /// Has the library carry out what is left to it, adds up the time, and reports an error.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call.
+    unsafe fn finish_irregular(
+        &self,
+        served: ServedCall,
+        communicator: MPI_Comm,
+        call: &RawIrregularCall,
+        start: Option<Instant>,
+    ) -> c_int {
+        // SAFETY: the caller promises what MPI asks of the call, so the communicator is valid. An error handler may
+        // free it with its state, so the state is not accessed after that.
+        unsafe {
+            let code = match served.outcome {
+                None => call.forward(communicator),
+                _ => 0,
+            };
+            if let Some(start) = start {
+                let row = &mut self.summary.borrow_mut().rows[served.row];
+                row.seconds += start.elapsed().as_secs_f64();
+                row.expected_gain_seconds += served.gain_seconds;
+            }
+            match served.outcome {
+                Some(Err(error)) => call_error_handler(communicator, &error),
+                _ => code,
+            }
+        }
+    }
+}
+
+/// Whether an algorithm's rounds depend on the size of all data.
+fn depends_on_size(choice: &Choice) -> bool {
+    let algorithm = schedule::find_algorithm(choice.candidate.algorithm());
+    choice.candidate.parameters().block_bytes.is_some()
+        && algorithm.is_some_and(|algorithm| algorithm.takes(Parameter::Blocks))
+}
+
+/// The reason why a call of this size, which all ranks know, is left to the library.
+fn size_refusal(collective: Collective, bytes: u64) -> Option<FallbackReason> {
+    if !collective.decides_by_size() {
+        return None;
+    }
+    match bytes {
+        0 => Some(FallbackReason::Empty),
+        _ if bytes > i32::MAX as u64 => Some(FallbackReason::TooLarge),
+        _ => None,
+    }
+}
+
+/// The size of a call in bytes as all ranks know it: 0 where they do not.
+///
+/// # Safety
+///
+/// As MPI asks of the call, whose arguments are not wrong.
+unsafe fn common_bytes(call: &RawIrregularCall, ranks: c_int) -> u64 {
+    if !call.collective.decides_by_size() {
+        return 0;
+    }
+    // SAFETY: the caller promises readable arrays with one entry for each rank where they are significant, as the
+    // received blocks of an allgatherv are on all ranks, and valid types.
+    unsafe { call.received.total_bytes(ranks) }
+}

@@ -120,6 +120,28 @@ pub struct TrendFinding {
     pub notes: Vec<FindingNote>,
 }
 
+/// A finding in a list: how many changes it has. The finding itself has them all, and the decisions about it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ListedFinding {
+    /// Its number: 1, 2, ...
+    pub id: u64,
+    /// The machine.
+    pub machine: String,
+    /// `NAME-VERSION` of the MPI library.
+    pub library: String,
+    /// What changed.
+    pub cause: FindingCause,
+    /// Whether it became slower: the table's choice relative to the default, or the default.
+    pub slower: bool,
+    /// Its state.
+    pub state: FindingState,
+    /// The time at which it was found.
+    #[schema(value_type = String)]
+    pub found_at: jiff::Timestamp,
+    /// The number of changes.
+    pub changes: u64,
+}
+
 /// A request to decide about a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]

@@ -29,7 +29,8 @@ mod tokens;
 pub use digest::Digest;
 pub use events::{LastLine, OutputLine, PrintedEvent, TuningEvent};
 pub use findings::{
-    FindingCause, FindingNote, FindingState, FoundChange, TrendFinding, TrendQuantity, Triage,
+    FindingCause, FindingNote, FindingState, FoundChange, ListedFinding, TrendFinding,
+    TrendQuantity, Triage,
 };
 pub use jobs::{JobStateName, LaunchState, Measured, SubmittedJob, SubmittedLaunch};
 pub use outcomes::{

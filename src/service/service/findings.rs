@@ -3,7 +3,7 @@
 //! Changes of a machine that are found within a week, in one direction and with one cause, are one finding while nobody
 //! has closed it. A change and a decision are rows that nothing alters.
 
-use answers::{FindingNote, FoundChange, TrendQuantity, Triage};
+use answers::{FindingNote, FoundChange, ListedFinding, TrendQuantity, Triage};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde::Deserialize;
 use serde_json::json;
@@ -108,22 +108,20 @@ impl Service {
         &self,
         filter: &FindingFilter,
         slice: Slice,
-    ) -> Result<Page<TrendFinding>, ServiceError> {
+    ) -> Result<Page<ListedFinding>, ServiceError> {
         let state = filter.state.map(|state| state.to_string());
         let machines = filter.machines.as_ref();
         let machines = machines.map(|names| json!(names).to_string());
         self.database.read(|connection| {
             let query = format!(
-                "{SELECT} WHERE (?1 IS NULL OR finding.state = ?1) AND (?2 IS NULL OR machine.name = ?2) \
+                "SELECT {COLUMNS}, (SELECT count(*) FROM change WHERE change.finding = finding.id) {FROM} \
+                 WHERE (?1 IS NULL OR finding.state = ?1) AND (?2 IS NULL OR machine.name = ?2) \
                  AND (?3 IS NULL OR machine.name IN (SELECT value FROM json_each(?3))) \
                  AND finding.id < ?4 ORDER BY finding.id DESC LIMIT ?5"
             );
             let (end, most) = (slice.upper_bound(), slice.rows_to_query());
             let bounds = params![state, filter.machine, machines, end, most];
-            let mut findings = query_rows(connection, &query, bounds, finding_from_row)?;
-            for finding in &mut findings {
-                add_parts(connection, finding)?;
-            }
+            let findings = query_rows(connection, &query, bounds, listed_from_row)?;
             Ok(slice.to_page(findings, |finding| finding.id))
         })
     }
@@ -186,11 +184,13 @@ impl Service {
     }
 }
 
-const SELECT: &str = "SELECT finding.id, machine.name, epoch.library, cause, slower, finding.state, found_at FROM finding \
-                      JOIN epoch ON epoch.id = finding.epoch JOIN machine ON machine.id = epoch.machine";
+/// What both a finding and one in a list have.
+const COLUMNS: &str =
+    "finding.id, machine.name, epoch.library, cause, slower, finding.state, found_at";
+const FROM: &str = "FROM finding JOIN epoch ON epoch.id = finding.epoch JOIN machine ON machine.id = epoch.machine";
 
 fn read_one(connection: &Connection, id: u64) -> Result<TrendFinding, ServiceError> {
-    let query = format!("{SELECT} WHERE finding.id = ?1");
+    let query = format!("SELECT {COLUMNS} {FROM} WHERE finding.id = ?1");
     // No row has an id that SQLite cannot hold.
     let id_of_row = i64::try_from(id).unwrap_or(i64::MAX);
     let found = connection
@@ -199,6 +199,30 @@ fn read_one(connection: &Connection, id: u64) -> Result<TrendFinding, ServiceErr
     let mut finding = found.ok_or_else(|| ServiceError::not_found("finding", id))?;
     add_parts(connection, &mut finding)?;
     Ok(finding)
+}
+
+/// A finding in a list; the eighth column is the number of its changes.
+fn listed_from_row(row: &Row<'_>) -> rusqlite::Result<ListedFinding> {
+    let TrendFinding {
+        id,
+        machine,
+        library,
+        cause,
+        slower,
+        state,
+        found_at,
+        ..
+    } = finding_from_row(row)?;
+    Ok(ListedFinding {
+        id,
+        machine,
+        library,
+        cause,
+        slower,
+        state,
+        found_at,
+        changes: row.get(7)?,
+    })
 }
 
 /// A finding without its changes and notes.

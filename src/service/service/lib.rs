@@ -47,9 +47,9 @@ mod versions;
 pub use actor::Actor;
 pub use answers::{
     ChannelKey, Digest, FindingCause, FindingNote, FindingState, FoundChange, Gate, GateState,
-    LogPart, Manifest, NewToken, Overrides, Page, Release, ReleaseAction, ReleaseChannel,
-    ReleaseRequest, Scope, Task, TaskId, TaskKind, TaskRequest, TaskState, TokenRow, TrendFinding,
-    TrendQuantity, Triage,
+    ListedFinding, LogPart, Manifest, NewToken, Overrides, Page, Release, ReleaseAction,
+    ReleaseChannel, ReleaseRequest, Scope, Task, TaskId, TaskKind, TaskRequest, TaskState,
+    TokenRow, TrendFinding, TrendQuantity, Triage,
 };
 pub use audit::AuditRow;
 pub use backup::{restore_backup, write_backup};

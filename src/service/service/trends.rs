@@ -124,7 +124,7 @@ pub struct Trend {
     pub series: TrendSeries,
     /// The epochs of the series, in the order in which they began.
     pub epochs: Vec<Epoch>,
-    /// The newest 2000 points, oldest first.
+    /// The newest 2000 points by time, oldest first.
     pub points: Vec<MeasuredNight>,
     /// The task of the first point of a new level of the ratio that the newest points suggest; further points will show
     /// whether it is a change.
@@ -172,7 +172,7 @@ impl Service {
                 .optional()?;
             let series = series.ok_or_else(|| ServiceError::not_found("series", id))?;
             let newest = "SELECT task, epoch, at, seconds, default_seconds, busy FROM point WHERE series = ?1 \
-                          ORDER BY task DESC, epoch DESC LIMIT ?2";
+                          ORDER BY at DESC, task DESC, epoch DESC LIMIT ?2";
             let shown = params![id, MOST_SHOWN];
             let mut points = query_rows(connection, newest, shown, point_from_row)?;
             points.reverse();
@@ -363,13 +363,19 @@ fn read_level(
     quantity: TrendQuantity,
 ) -> Result<Vec<MeasuredNight>, ServiceError> {
     let mut newest = connection.prepare_cached(
-        "SELECT first_task FROM change WHERE series = ?1 AND epoch = ?2 AND quantity = ?3 ORDER BY id DESC LIMIT 1",
+        "SELECT began_at, first_task FROM change WHERE series = ?1 AND epoch = ?2 AND quantity = ?3 \
+         ORDER BY id DESC LIMIT 1",
     )?;
     let of_quantity = params![series, epoch, quantity.to_string()];
-    let first: Option<TaskId> = newest.query_row(of_quantity, |row| row.get(0)).optional()?;
+    let began: Option<(i64, TaskId)> = newest
+        .query_row(of_quantity, |row| Ok((row.get(0)?, row.get(1)?)))
+        .optional()?;
+    let (began_at, first_task) = began.unwrap_or((i64::MIN, 0));
+    // Tasks may end in another order than they were submitted, which is that of their numbers.
     let query = "SELECT task, epoch, at, seconds, default_seconds, busy FROM point \
-                 WHERE series = ?1 AND epoch = ?2 AND busy = 0 AND task >= ?3 ORDER BY task DESC LIMIT ?4";
-    let of_level = params![series, epoch, first.unwrap_or(0), MOST_COMPARED];
+                 WHERE series = ?1 AND epoch = ?2 AND busy = 0 AND (at, task) >= (?3, ?4) \
+                 ORDER BY at DESC, task DESC LIMIT ?5";
+    let of_level = params![series, epoch, began_at, first_task, MOST_COMPARED];
     let mut points = query_rows(connection, query, of_level, point_from_row)?;
     points.reverse();
     Ok(points)
@@ -485,6 +491,25 @@ mod tests {
 
     /// Records a night whose times differ from those given by up to 1 %.
     fn record(database: &Database, number: u64, night: Night) {
+        let task = submit(database);
+        record_for(database, task, number, night);
+    }
+
+    /// Adds a task that is to check a table.
+    fn submit(database: &Database) -> TaskId {
+        let added = database.write(|transaction| {
+            transaction.execute(
+                "INSERT INTO task (kind, machine, request, state, reason, actor, submitted_at) \
+                 VALUES ('check', 1, '{}', 'done', '', 'me', 0)",
+                [],
+            )?;
+            Ok(transaction.last_insert_rowid() as u64)
+        });
+        added.expect("added")
+    }
+
+    /// Records a night as measured by a task.
+    fn record_for(database: &Database, task: TaskId, number: u64, night: Night) {
         let noise = 1.0 + (number * 7 % 11) as f64 / 1000.0;
         let point = |index: usize| {
             json!({
@@ -502,15 +527,7 @@ mod tests {
             "warnings": if night.is_busy { vec!["the machine was busy"] } else { Vec::new() },
             "points": [point(0), point(1), probe, {"collective": "bcast", "seconds": null}],
         });
-        let written = database.write(|transaction| {
-            transaction.execute(
-                "INSERT INTO task (kind, machine, request, state, reason, actor, submitted_at) \
-                 VALUES ('check', 1, '{}', 'done', '', 'me', 0)",
-                [],
-            )?;
-            let task = transaction.last_insert_rowid() as u64;
-            record_points(transaction, 1, task, &outcome)
-        });
+        let written = database.write(|transaction| record_points(transaction, 1, task, &outcome));
         written.expect("recorded");
     }
 
@@ -648,6 +665,32 @@ mod tests {
         assert_eq!((suspected(), findings(&database)), (Some(61), vec![]));
         record_nights(&database, 63..67, slower);
         assert_eq!((suspected(), findings(&database).len()), (None, 1));
+    }
+
+    #[test]
+    fn points_follow_each_other_by_time_and_not_by_the_numbers_of_tasks() {
+        let (_folder, database) = database();
+        // They wait in the queue while later ones are carried out.
+        let waiting: Vec<TaskId> = (0..7).map(|_| submit(&database)).collect();
+        record_nights(&database, 0..60, USUAL);
+        let long_ago = database.execute("UPDATE point SET at = task", []);
+        long_ago.expect("changed");
+        let slower = Night {
+            chosen: [1.2, 2.0],
+            ..USUAL
+        };
+        for (number, task) in (60..).zip(&waiting) {
+            record_for(&database, *task, number, slower);
+        }
+        assert_eq!(findings(&database), [shown("algorithm", true, "1 ratio")]);
+        // The new level has no points of the former one.
+        let level = database.read(|connection| read_level(connection, 1, 1, TrendQuantity::Ratio));
+        let tasks: Vec<TaskId> = level
+            .expect("read")
+            .iter()
+            .map(|point| point.task)
+            .collect();
+        assert_eq!(tasks, waiting);
     }
 
     #[test]

@@ -108,12 +108,33 @@ impl Eq for Waiting {}
 ///
 /// Most messages arrive in the order in which they are served, and are kept in a list. There they stay while their other
 /// port is busy and another message gets this one: in an alltoall a rank may have thousands of them.
+///
+/// If one group of ranks is simulated for all, these thousands have few other ports, those of the group. Then they are
+/// kept in bundles instead, so that neither a search nor a move to other ports touches each message.
 #[derive(Default)]
 pub(super) struct Queue {
     line: VecDeque<Transfer>,
     others: BinaryHeap<Waiting>,
+    bundles: Vec<Bundle>,
     /// The time of the agenda's event for the port.
     alarm: Option<f64>,
+}
+
+/// The messages between two ports, in the order in which they are served. All of them wait for the same one of the two.
+struct Bundle {
+    /// The port that they do not wait for.
+    other: Port,
+    line: VecDeque<Transfer>,
+}
+
+impl Bundle {
+    fn push(&mut self, transfer: Transfer) {
+        let precedence = transfer.precedence();
+        let place = self
+            .line
+            .partition_point(|waiting| waiting.precedence() <= precedence);
+        self.line.insert(place, transfer);
+    }
 }
 
 /// The nonempty queues.
@@ -156,7 +177,47 @@ impl Queue {
     }
 
     fn is_empty(&self) -> bool {
-        self.line.is_empty() && self.others.is_empty()
+        self.line.is_empty() && self.others.is_empty() && self.bundles.is_empty()
+    }
+
+    fn has_bundle(&self, other: Port) -> bool {
+        self.bundles.iter().any(|bundle| bundle.other == other)
+    }
+
+    /// Adds a message to the bundle of its other port.
+    fn push_to_bundle(&mut self, transfer: Transfer, other: Port) {
+        let known = self.bundles.iter_mut().find(|bundle| bundle.other == other);
+        match known {
+            Some(bundle) => bundle.push(transfer),
+            None => self.bundles.push(Bundle {
+                other,
+                line: VecDeque::from([transfer]),
+            }),
+        }
+    }
+
+    /// Takes the message that gets the port first, as [`Self::take_first`] does; `is_free` says whether a port is. If
+    /// there is none, all bundles are moved to `blocked`.
+    fn take_first_of_bundles(
+        &mut self,
+        is_free: impl Fn(Port) -> bool,
+        blocked: &mut Vec<Bundle>,
+    ) -> Option<Transfer> {
+        let bundles = self.bundles.iter().enumerate();
+        let startable = bundles.filter(|(_, bundle)| is_free(bundle.other));
+        let first = startable.min_by_key(|(_, bundle)| {
+            let first = bundle.line.front();
+            first.map(Transfer::precedence)
+        });
+        let Some((place, _)) = first else {
+            blocked.append(&mut self.bundles);
+            return None;
+        };
+        let taken = self.bundles[place].line.pop_front();
+        if self.bundles[place].line.is_empty() {
+            self.bundles.swap_remove(place);
+        }
+        taken
     }
 }
 
@@ -203,9 +264,27 @@ impl<O: Observer> Engine<'_, O> {
 
     /// Queues a message until a port is free.
     fn queue_for_port(&mut self, transfer: Transfer, port: Port) {
+        if self.symmetry.groups == 1 {
+            self.queues.entry(port).or_default().push(transfer, port);
+            return self.set_alarm(port);
+        }
+        // The others of its bundle may wait for its other port; it joins them.
+        let other = port.other_port(&transfer);
+        let waits_for_other = |queue: &Queue| queue.has_bundle(port);
+        let [port, other] = if self.queues.get(&other).is_some_and(waits_for_other) {
+            [other, port]
+        } else {
+            [port, other]
+        };
+        let queue = self.queues.entry(port).or_default();
+        queue.push_to_bundle(transfer, other);
+        self.set_alarm(port);
+    }
+
+    /// Has the messages that wait for a port looked at when it is free.
+    fn set_alarm(&mut self, port: Port) {
         let free = port_free_at(&self.processes, port);
         let queue = self.queues.entry(port).or_default();
-        queue.push(transfer, port);
         if queue.alarm != Some(free) {
             queue.alarm = Some(free);
             self.agenda.push(free, Due::Free(port));
@@ -219,7 +298,25 @@ impl<O: Observer> Engine<'_, O> {
         };
         // Without a queue the rank may have ended.
         let free = port_free_at(&self.processes, port);
-        if free <= now {
+        if free > now {
+            if queue.get().alarm != Some(free) {
+                queue.get_mut().alarm = Some(free);
+                self.agenda.push(free, Due::Free(port));
+            }
+        } else if self.symmetry.groups > 1 {
+            let is_free = |other| port_free_at(&self.processes, other) <= now;
+            let mut blocked = Vec::new();
+            let first = queue.get_mut().take_first_of_bundles(is_free, &mut blocked);
+            woken.extend(first.map(|first| Waiting(first, port)));
+            if queue.get().is_empty() {
+                queue.remove();
+            }
+            for Bundle { other, line } in blocked {
+                let bundle = Bundle { other: port, line };
+                self.queues.entry(other).or_default().bundles.push(bundle);
+                self.set_alarm(other);
+            }
+        } else {
             let processes = &self.processes;
             let busy = |transfer: &Transfer| {
                 let other = port.other_port(transfer);
@@ -235,9 +332,6 @@ impl<O: Observer> Engine<'_, O> {
                 self.queue_for_port(transfer, other);
             }
             self.blocked = blocked;
-        } else if queue.get().alarm != Some(free) {
-            queue.get_mut().alarm = Some(free);
-            self.agenda.push(free, Due::Free(port));
         }
     }
 
@@ -303,6 +397,61 @@ mod tests {
         ];
         assert_eq!(order, expected);
         assert!(queue.is_empty());
+    }
+
+    #[test]
+    fn bundles_give_a_port_to_the_same_messages_as_a_line() {
+        // From rank 0 to three others.
+        let ends = [[1, 3], [2, 3], [3, 1], [1, 1], [3, 3], [2, 2], [1, 2]];
+        let transfers = (0..).zip(ends).map(|(place, [to, time])| Transfer {
+            ready: f64::from(time),
+            met: f64::from(time),
+            bytes: 1,
+            from: 0,
+            to,
+            turn: [0, 0],
+            place,
+            early: None,
+        });
+        let mut transfers: Vec<Transfer> = transfers.collect();
+        let (mut line, mut bundles) = (Queue::default(), Queue::default());
+        for transfer in &transfers {
+            bundles.push_to_bundle(*transfer, Port::In(transfer.to));
+        }
+        transfers.sort_unstable_by_key(Transfer::precedence);
+        for transfer in transfers {
+            line.push(transfer, Port::Out(0));
+        }
+        let (mut alone, mut together) = (Vec::new(), Vec::new());
+        // The port of one rank after the other is busy; in the end, all are.
+        for busy in [3, 1, 2, 0, 0, 2] {
+            let is_busy = |port: Port| port == Port::In(busy);
+            let expected = line.take_first(
+                |waiting| Some(Port::In(waiting.to)).filter(|port| is_busy(*port)),
+                &mut alone,
+            );
+            let found = bundles.take_first_of_bundles(|port| !is_busy(port), &mut together);
+            let place = |transfer: Transfer| transfer.place;
+            assert!(expected.is_some());
+            assert_eq!(found.map(place), expected.map(place));
+        }
+        assert!(
+            bundles
+                .take_first_of_bundles(|_| false, &mut together)
+                .is_none()
+        );
+        assert!(
+            line.take_first(|waiting| Some(Port::In(waiting.to)), &mut alone)
+                .is_none()
+        );
+        assert!(bundles.is_empty() && line.is_empty());
+        let left = |transfer: &Transfer| (transfer.to, transfer.place);
+        let alone: Vec<_> = alone.iter().map(|(transfer, _)| left(transfer)).collect();
+        let together: Vec<_> = together
+            .iter()
+            .flat_map(|bundle| bundle.line.iter().map(left))
+            .collect();
+        assert_eq!(together, alone);
     }
 
     #[test]

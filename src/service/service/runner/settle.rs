@@ -23,6 +23,8 @@ use crate::{Service, ServiceError, TaskId, TaskKind};
 pub(super) const MOST_FAILURES: u32 = 3;
 /// The pauses after the first and the second failure.
 pub(super) const RETRIES: [Duration; 2] = [Duration::from_secs(10), Duration::from_secs(300)];
+/// The exit code of a command that the environment keeps from its answer; a check may have measured points all the same.
+const UNDECIDED_CODE: i32 = 3;
 /// The pause after an interrupt from outside the service.
 const INTERRUPTED: Duration = Duration::from_secs(5);
 
@@ -58,7 +60,17 @@ impl Service {
         })?;
         match self.decide_settlement(task, ended, failures, is_cancelled) {
             Settlement::Done(outcome) => self.settle_done(task, code, outcome)?,
-            Settlement::Failed(reason) => self.settle_failed(id, code, &reason)?,
+            Settlement::Failed(reason) => {
+                // What a check has measured is a point of its trend, although the check could not decide.
+                let measured = ended.as_ref().ok().and_then(|ended| ended.outcome.as_ref());
+                let undecided = measured.filter(|_| code == Some(UNDECIDED_CODE));
+                self.finish_task(id, |transaction| {
+                    if let Some(outcome) = undecided {
+                        record_measured(transaction, task, outcome)?;
+                    }
+                    end_with_followers(transaction, id, "failed", &reason, code, None)
+                })?;
+            }
             Settlement::Cancelled => {
                 self.settle_cancelled(id, "cancelled; what was measured is kept")?;
             }
@@ -74,7 +86,7 @@ impl Service {
         failures: u32,
         is_cancelled: bool,
     ) -> Settlement {
-        let answers = matches!(task.kind, TaskKind::Validate | TaskKind::Check);
+        let answers = is_compared(task.kind);
         let outcome = match ended {
             Ok(ended) => ended.outcome.clone(),
             Err(_) => None,
@@ -225,10 +237,7 @@ impl Service {
                     ],
                 )?;
             }
-            if matches!(task.kind, TaskKind::Validate | TaskKind::Check) {
-                let machine = machine_id(transaction, &task.machine)?;
-                record_points(transaction, machine, id, &outcome)?;
-            }
+            record_measured(transaction, task, &outcome)?;
             let outcome = shorten_outcome(outcome.clone());
             end_with_followers(transaction, id, "done", &reason, code, Some(&outcome))
         })
@@ -329,10 +338,28 @@ impl Service {
     }
 }
 
+/// Whether a task measures the choices of a table beside the library's default.
+fn is_compared(kind: TaskKind) -> bool {
+    matches!(kind, TaskKind::Validate | TaskKind::Check)
+}
+
+/// Adds what a check or validation has measured to the trends.
+fn record_measured(
+    transaction: &Transaction<'_>,
+    task: &WaitingTask,
+    outcome: &Value,
+) -> Result<(), ServiceError> {
+    if !is_compared(task.kind) {
+        return Ok(());
+    }
+    let machine = machine_id(transaction, &task.machine)?;
+    record_points(transaction, machine, task.id, outcome)
+}
+
 /// Whether the environment caused the failure, so that another attempt may succeed.
 pub(super) fn is_transient(ended: &Result<ChildExit, StartFailure>) -> bool {
     match ended {
-        Ok(ended) => matches!(ended.code, None | Some(3)),
+        Ok(ended) => matches!(ended.code, None | Some(UNDECIDED_CODE)),
         Err(StartFailure::Here(_)) => true,
         Err(StartFailure::Task(_)) => false,
     }

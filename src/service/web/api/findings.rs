@@ -2,7 +2,10 @@
 
 use axum::extract::State;
 use serde::Deserialize;
-use service::{FindingFilter, FindingState, Page, Slice, Trend, TrendFinding, TrendSeries, Triage};
+use service::{
+    FindingFilter, FindingState, ListedFinding, Page, Slice, Trend, TrendFinding, TrendSeries,
+    Triage,
+};
 use utoipa::IntoParams;
 
 use crate::extract::{self, Path, Query};
@@ -27,11 +30,12 @@ pub(crate) struct FindingsQuery {
 
 /// Findings, newest first.
 ///
-/// A finding is a change of the trends of a machine that has one cause. Needs the scope `read`.
+/// A finding has the changes of the trends of a machine that have one cause; in the list, their number. Needs the scope
+/// `read`.
 #[utoipa::path(
     get, path = "/api/v1/findings", tag = "trends", params(FindingsQuery),
     responses(
-        (status = 200, body = Page<TrendFinding>),
+        (status = 200, body = Page<ListedFinding>),
         (status = 400, description = "Unknown query", body = Problem),
         (status = 401, body = Problem), (status = 403, body = Problem),
     )

@@ -6,8 +6,8 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
 use service::{
-    FindingCause, FindingFilter, FindingState, FoundChange, Scope, ServiceError, Slice,
-    TrendFinding, TrendQuantity, Triage,
+    FindingCause, FindingFilter, FindingState, FoundChange, ListedFinding, Scope, ServiceError,
+    Slice, TrendFinding, TrendQuantity, Triage,
 };
 use vocabulary::units::format_seconds;
 
@@ -83,8 +83,8 @@ pub(super) fn finding_address(id: u64) -> String {
 }
 
 /// What was found, in a few words.
-fn describe(finding: &TrendFinding) -> &'static str {
-    match (finding.cause, finding.slower) {
+fn describe(cause: FindingCause, slower: bool) -> &'static str {
+    match (cause, slower) {
         (FindingCause::Algorithm, true) => "the table's choice became slower",
         (FindingCause::Algorithm, false) => "the table's choice became faster",
         (FindingCause::Machine, true) => "the machine or the library became slower",
@@ -92,7 +92,7 @@ fn describe(finding: &TrendFinding) -> &'static str {
     }
 }
 
-fn findings_table(findings: &[TrendFinding]) -> Markup {
+fn findings_table(findings: &[ListedFinding]) -> Markup {
     html! {
         table {
             thead { tr { th scope="col" { "finding" } th scope="col" { "state" } th scope="col" { "what" }
@@ -103,11 +103,11 @@ fn findings_table(findings: &[TrendFinding]) -> Markup {
                     tr {
                         th scope="row" { a href=(finding_address(finding.id)) { "finding " (finding.id) } }
                         td { (finding.state) }
-                        td.words { (describe(finding)) }
+                        td.words { (describe(finding.cause, finding.slower)) }
                         td { (finding.machine) }
                         td { (finding.library) }
                         td { (time_element(finding.found_at)) }
-                        td.number { (finding.changes.len()) }
+                        td.number { (finding.changes) }
                     }
                 }
             }
@@ -166,7 +166,7 @@ async fn finding_page(
     let frame = Frame::new(&title, Some(visitor), "/findings");
     let content = html! {
         (refusal_box(refused))
-        p.headline { "On " (finding.machine) " with " (finding.library) ", " (describe(&finding)) "." }
+        p.headline { "On " (finding.machine) " with " (finding.library) ", " (describe(finding.cause, finding.slower)) "." }
         p { "Found " (time_element(finding.found_at)) "; state: " strong { (finding.state) } "." }
         section aria-labelledby="changes-head" {
             h2 #changes-head { "Changes" }

@@ -1,7 +1,7 @@
 //! Programs in Fortran and C++, whose interfaces lead to the functions of C.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use launcher::LibraryName;
 use schedule::Collective;
@@ -23,38 +23,68 @@ fn interfaces() -> Vec<&'static [&'static str]> {
     interfaces
 }
 
-/// Compiles one of `programs/` with one of the library's compilers, such as `mpifort`. `None` if there is no such
-/// compiler, or none for the interface that the program uses.
-fn compiled_by(compiler: &str, flags: &[&str], source: &str, folder: &Path) -> Option<PathBuf> {
-    let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
-    let program = folder.join("program");
-    let output = Command::new(mpicc.replace("mpicc", compiler))
-        .args(flags)
-        .arg("-o")
-        .arg(&program)
-        .arg(
-            Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("tests/it/programs")
-                .join(source),
-        )
-        .current_dir(folder)
-        .output()
-        .ok()?;
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let is_missing = ["not found", "Cannot open module", "Cannot read module"];
-    if !output.status.success() && is_missing.iter().any(|text| errors.contains(text)) {
-        return None;
+/// One of the library's compilers, and how it is called for an interface.
+struct Compiler<'a> {
+    /// Such as `mpifort`.
+    name: &'a str,
+    flags: &'a [&'a str],
+    /// A program that only uses the interface.
+    empty: &'a str,
+}
+
+impl Compiler<'_> {
+    /// Compiles one of `programs/`. `None` if there is no such compiler, or none for the interface, so that it does not
+    /// compile the empty program either.
+    fn compile(&self, source: &str, folder: &Path) -> Option<PathBuf> {
+        let output = self.run(source, folder)?;
+        if !output.status.success() && !self.run(self.empty, folder)?.status.success() {
+            return None;
+        }
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{errors}");
+        Some(folder.join("program"))
     }
-    assert!(output.status.success(), "{errors}");
-    Some(program)
+
+    /// Runs the compiler, if there is one.
+    fn run(&self, source: &str, folder: &Path) -> Option<Output> {
+        let mpicc = std::env::var("MPICC").unwrap_or_else(|_| "mpicc".to_owned());
+        let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it/programs");
+        Command::new(mpicc.replace("mpicc", self.name))
+            .args(self.flags)
+            .arg("-o")
+            .arg(folder.join("program"))
+            .arg(programs.join(source))
+            .current_dir(folder)
+            .output()
+            .ok()
+    }
 }
 
 /// A program in Fortran for an interface.
 pub(crate) fn compiled_fortran(source: &str, interface: &[&str], folder: &Path) -> Option<PathBuf> {
     // `mpif.h` has no declarations, so argument types differ between calls.
     let flags = ["-fallow-argument-mismatch", "-w", "-ffree-line-length-none"];
-    let compiled = compiled_by("mpifort", &[&flags, interface].concat(), source, folder);
-    testkit::require("Fortran compiler", compiled)
+    let compiler = Compiler {
+        name: "mpifort",
+        flags: &[&flags, interface].concat(),
+        empty: "empty.F90",
+    };
+    testkit::require("Fortran compiler", compiler.compile(source, folder))
+}
+
+/// A program is wrong, not its compiler missing, if the compiler finds a name nowhere.
+#[test]
+fn a_program_that_names_what_is_not_there_is_not_skipped_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    if compiled_fortran("empty.F90", &["-DMODULE"], folder.path()).is_none() {
+        return;
+    }
+    let source = folder.path().join("lost.F90");
+    let lost = "use mpi, only: not_there\nend\n";
+    std::fs::write(&source, lost).expect("written");
+    let source = source.display().to_string();
+    let compile = || compiled_fortran(&source, &["-DMODULE"], folder.path());
+    std::panic::catch_unwind(compile).expect_err("it does not compile");
 }
 
 /// All collectives are called, also those that are not served.
@@ -106,7 +136,12 @@ fn errors_of_fortran_programs_are_those_of_the_library_under_mpi() {
 #[test]
 fn both_interfaces_of_cpp_are_served_under_mpi() {
     let folder = TempDir::new().expect("a temporary folder");
-    let compiled = compiled_by("mpicxx", &[], "bindings.cpp", folder.path());
+    let compiler = Compiler {
+        name: "mpicxx",
+        flags: &[],
+        empty: "empty.cpp",
+    };
+    let compiled = compiler.compile("bindings.cpp", folder.path());
     let Some(program) = testkit::require("C++ compiler", compiled) else {
         return;
     };

@@ -113,6 +113,10 @@ fn findings_and_trends_of_other_machines_do_not_exist() {
         let found: Vec<&Value> = found.map(|item| &item["id"]).collect();
         assert_eq!(json!(found), ids, "{path}");
     }
+    // A list has the number of changes, which the finding itself has.
+    let page = get(&site, &bearer, "/api/v1/findings").expect(200).json();
+    assert_eq!(page["items"][0]["changes"], 1);
+    assert!(page["items"][0]["notes"].is_null());
     let missing = get(&site, &bearer, "/api/v1/findings/7").expect(404).body;
     let hidden = get(&site, &bearer, "/api/v1/findings/2").expect(404).body;
     assert_eq!(missing.replace('7', "2"), hidden);

@@ -1,7 +1,9 @@
 //! Simulations of one group of ranks for all, compared with those of all ranks.
 
-use model::{Machine, Setting, Topology, simulate, simulate_traced};
-use schedule::{ALGORITHMS, Parameter, Parameters, Request, Schedule};
+use std::time::{Duration, Instant};
+
+use model::{Machine, Setting, Topology, simulate, simulate_traced, simulate_while};
+use schedule::{ALGORITHMS, Parameter, Parameters, Request, Schedule, find_algorithm};
 use vocabulary::Placement;
 
 /// A machine on which messages compete for the ports of ranks and nodes, and the other actions of a round matter.
@@ -19,18 +21,21 @@ fn check(machine: &Machine, topology: Topology, units: u64) -> usize {
     };
     let ranks = topology.ranks() as u32;
     let calls = ALGORITHMS.iter().flat_map(|algorithm| {
-        let takes_radix = algorithm.takes(Parameter::Radix);
-        let radices = [None, Some(3)].into_iter();
-        let radices = radices.filter(move |radix| radix.is_none() || takes_radix);
-        radices.map(move |radix| (algorithm, radix))
+        let number = |parameter| algorithm.takes(parameter).then_some(3);
+        let numbers = Parameters {
+            radix: number(Parameter::Radix),
+            max_requests: number(Parameter::MaxRequests),
+            ..Parameters::default()
+        };
+        let given = [Parameters::default(), numbers].into_iter();
+        let both = numbers != Parameters::default();
+        let given = given.take(1 + usize::from(both));
+        given.map(move |parameters| (algorithm, parameters))
     });
-    let schedules = calls.filter_map(|(algorithm, radix)| {
+    let schedules = calls.filter_map(|(algorithm, parameters)| {
         let request = Request {
             units,
-            parameters: Parameters {
-                radix,
-                ..Parameters::default()
-            },
+            parameters,
             placed: topology.placed(),
             ..Request::among_ranks(ranks)
         };
@@ -62,4 +67,28 @@ fn one_group_ends_when_all_do() {
         }
     }
     assert!(compared > 4000, "{compared}");
+}
+
+/// Thousands of messages of a rank wait for ports at once. The time grows with their number, not with its square: that
+/// takes minutes here.
+#[test]
+fn all_messages_of_an_alltoall_at_once_are_simulated_in_time() {
+    let machine = Machine::from_yaml(MACHINE).unwrap();
+    let topology = Topology::new(100, 48, Placement::Block);
+    let setting = Setting {
+        machine: &machine,
+        topology,
+        unit_bytes: 8,
+    };
+    let request = Request {
+        placed: topology.placed(),
+        units: 1,
+        ..Request::among_ranks(topology.ranks() as u32)
+    };
+    let linear = find_algorithm("alltoall/linear").unwrap();
+    let schedule = Schedule::new(linear, &request).unwrap();
+    let end = Instant::now() + Duration::from_secs(40);
+    let found = simulate_while(&schedule, &setting, &|| Instant::now() < end);
+    let ranks = topology.ranks();
+    assert_eq!(found.unwrap().messages, ranks * (ranks - 1));
 }

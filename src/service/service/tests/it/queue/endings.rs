@@ -180,6 +180,62 @@ fn results_of_validations_are_stored() {
     );
 }
 
+/// A check that could not decide, because time was up or other work was running, has measured points.
+#[test]
+fn a_check_that_ends_undecided_adds_points_to_trends() {
+    let point = |bytes: u32| {
+        format!(
+            r#"{{"collective":"bcast","nodes":1,"ppn":2,"bytes":{bytes},"operators":"any","place":"measured","chosen":"bcast/chain","seconds":2e-6,"default_seconds":3e-6}}"#
+        )
+    };
+    let outcome = |warnings: &str| {
+        let points = [point(64), point(128)].join(",");
+        format!(
+            r#"{{"library":"openmpi-4.1.4","machine":{{"cpu":"c","kernel":"6.1"}},"warnings":[{warnings}],"points":[{points}]}}"#
+        )
+    };
+    let mut bed = Bed::new(&format!(
+        "case $1 in tune) end;;\n\
+         check) [ $n -lt 5 ] && w='' || w='\"other work was running\"'\n\
+         echo '{{\"event\":\"outcome\",\"outcome\":{}}}' | sed \"s/WARNINGS/$w/\"; exit 3;; esac",
+        outcome("WARNINGS")
+    ));
+    // The second pause is long.
+    bed.haste = 1000;
+    let tuned = bed.tune("small");
+    let made = bed.ended(tuned).made.unwrap();
+    let request = TaskRequest {
+        kind: TaskKind::Check,
+        campaign: None,
+        table: Some(made),
+        ..tune("small")
+    };
+    let checks = [(); 2].map(|()| {
+        let id = bed.submit(&request).task.id;
+        let task = bed.ended(id);
+        assert_eq!(
+            (task.state, task.exit_code, task.attempts),
+            (TaskState::Failed, Some(3), 3),
+            "{task:?}"
+        );
+        id
+    });
+    let listed = bed
+        .service()
+        .list_series(None, Some("local"), service::Slice::default())
+        .unwrap();
+    assert_eq!(listed.items.len(), 2, "{listed:?}");
+    for series in &listed.items {
+        let points = bed.service().read_trend(series.id).unwrap().points;
+        let points: Vec<_> = points
+            .iter()
+            .map(|point| (point.task, point.busy))
+            .collect();
+        // Each task has one point, however often it was tried.
+        assert_eq!(points, [(checks[0], false), (checks[1], true)]);
+    }
+}
+
 #[test]
 fn a_task_measures_the_deployment_that_it_names() {
     let mut bed = Bed::new("case $1 in tune) end;; *) exit 2;; esac");

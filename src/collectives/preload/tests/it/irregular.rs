@@ -29,6 +29,7 @@ fn irregular_calls_are_decided_alike_on_all_ranks_whatever_these_see_under_mpi()
             programs.push(compiled("irregular.c", &large, &["-DLARGE"]));
             3
         }
+        LibraryName::IntelMpi => 3,
         LibraryName::OpenMpi => 4,
     };
     let most = irregular().map(|collective| schedule::algorithms_of(collective).count());

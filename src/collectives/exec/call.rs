@@ -34,6 +34,7 @@ impl From<&Cell> for Call {
             bytes,
             datatype,
             operator,
+            distribution,
             ..
         } = *cell;
         Self {
@@ -43,7 +44,7 @@ impl From<&Cell> for Call {
             operator,
             root: 0,
             in_place: false,
-            distribution: Distribution::Uniform,
+            distribution,
         }
     }
 }

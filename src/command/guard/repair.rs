@@ -211,18 +211,18 @@ fn confirmable_ranges(
     let confirmed = rules.filter_map(|(rule, candidate)| {
         if !collective.decides_by_size() {
             let of_rule = of_entry.iter().filter(|point| point.chosen == candidate);
-            let found = of_rule.map(|point| {
-                let mut found = validated.iter().filter(|found| found.point.is_alike(point));
-                found.find(|found| matches!(found.judgement, Judgement::Faster | Judgement::Same))
+            let judged = of_rule.map(|point| {
+                let mut alike = validated.iter().filter(|other| other.point.is_alike(point));
+                alike.find(|other| matches!(other.judgement, Judgement::Faster | Judgement::Same))
             });
-            let found = found.collect::<Option<Vec<_>>>()?;
-            found.iter().find(|found| speedup(&found.point).is_some())?;
-            let speedups = found.iter().filter_map(|found| found.speedup);
+            let counted: Vec<&ValidatedPoint> = judged.collect::<Option<_>>()?;
+            counted.iter().find(|one| speedup(&one.point).is_some())?;
+            let speedups = counted.iter().filter_map(|one| one.speedup);
             return Some(ConfirmedRange {
                 rule: entry.rule_place(collective, rule.start),
                 candidate,
-                speedup: statistics::geometric_mean(speedups.map(|speedup| speedup.median))?,
-                points: found.len(),
+                speedup: statistics::geometric_mean(speedups.map(|ratio| ratio.median))?,
+                points: counted.len(),
                 sizes: rule,
             });
         }

@@ -166,11 +166,11 @@ impl<'a> Confirmation<'a> {
         let cells: BTreeSet<Cell> = of_shape
             .flat_map(|(_, points)| points.iter().map(|point| point.cell))
             .collect();
-        let is_confirmed = |cell: &Cell| self.fresh.is_confirmed(cell, candidate);
+        let is_confirmed = |at: &Cell| self.fresh.is_confirmed(at, candidate);
         cells.iter().any(is_confirmed)
             && cells
                 .iter()
-                .all(|cell| self.fresh.holds_its_own(cell, candidate))
+                .all(|at| self.fresh.holds_its_own(at, candidate))
     }
 
     /// All candidates that this sweep measures, with their cells.

@@ -59,8 +59,7 @@ pub(crate) fn expected_output(call: &Call, rank: u32, ranks: u32) -> Option<Byte
                 let part = 0..call.part_elements(owner, ranks);
                 part.map(move |index| contributed_element(call, owner, index))
             });
-            let all: Vec<u64> = parts.collect();
-            fill_buffer(call, bytes, |index| all[index as usize])
+            fill_in_order(call, bytes, parts)
         }
         Collective::Scatterv => {
             let first: u64 = (0..rank)
@@ -71,12 +70,20 @@ pub(crate) fn expected_output(call: &Call, rank: u32, ranks: u32) -> Option<Byte
             })
         }
         // The blocks that all ranks send to this one.
-        Collective::Alltoall | Collective::Alltoallv | Collective::Alltoallw => {
-            fill_buffer(call, bytes, |index| {
-                let block = u64::from(rank) * elements;
-                contributed_element(call, (index / elements) as u32, block + index % elements)
-            })
+        Collective::Alltoallv | Collective::Alltoallw => {
+            let blocks = (0..ranks).flat_map(|sender| {
+                let length = |to| call.block_elements(ranks, sender, to, true);
+                // In the sender's input the blocks for the ranks before this one come first.
+                let first: u64 = (0..rank).map(length).sum();
+                let block = 0..length(rank);
+                block.map(move |index| contributed_element(call, sender, first + index))
+            });
+            fill_in_order(call, bytes, blocks)
         }
+        Collective::Alltoall => fill_buffer(call, bytes, |index| {
+            let block = u64::from(rank) * elements;
+            contributed_element(call, (index / elements) as u32, block + index % elements)
+        }),
         Collective::Scan => {
             let combined = combine_contributions(call, rank + 1);
             fill_buffer(call, bytes, |index| combined[(index % PERIOD) as usize])
@@ -136,7 +143,13 @@ pub(crate) fn first_difference(call: &Call, found: &[u8], expected: &[u8]) -> Op
         .position(|(found, expected)| found != expected)
 }
 
-fn fill_buffer(call: &Call, bytes: u64, value: impl Fn(u64) -> u64) -> Bytes {
+/// A buffer with these elements.
+fn fill_in_order(call: &Call, bytes: u64, mut elements: impl Iterator<Item = u64>) -> Bytes {
+    fill_buffer(call, bytes, |_| elements.next().unwrap_or_default())
+}
+
+/// A buffer with the value of each element, which are asked for in their order.
+fn fill_buffer(call: &Call, bytes: u64, mut value: impl FnMut(u64) -> u64) -> Bytes {
     let size = call.datatype.size_bytes() as usize;
     let mut bytes = Bytes::zeroed(bytes as usize);
     for (index, element) in (0..).zip(bytes.as_mut_slice().chunks_exact_mut(size)) {

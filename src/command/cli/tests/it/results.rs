@@ -135,6 +135,7 @@ fn explain_shows_the_evidence() {
             "best_other",
             "bytes",
             "chosen",
+            "distribution",
             "margin",
             "margin_interval",
             "never_valid",

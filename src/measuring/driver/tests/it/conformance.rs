@@ -5,7 +5,7 @@ use std::num::NonZero;
 
 use launcher::LibraryName;
 use launcher::Outcome;
-use schedule::{ALGORITHMS, Algorithm, Collective, Parameter, Schedule, Unsupported};
+use schedule::{ALGORITHMS, Algorithm, Collective, Distribution, Parameter, Schedule, Unsupported};
 use testkit::mpi::chosen_family;
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
@@ -121,7 +121,11 @@ fn cells(ranks: u32) -> Vec<(Cell, usize)> {
                 bytes,
                 datatype,
                 operator,
-                distribution: schedule::Distribution::Uniform,
+                distribution: if collective.is_irregular() {
+                    Distribution::ALL[turn % Distribution::ALL.len()]
+                } else {
+                    Distribution::Uniform
+                },
             };
             cells.push((cell, turn));
         }

@@ -176,3 +176,36 @@ fn a_wrong_order_of_combining_changes_every_element() {
         }
     }
 }
+
+/// Each rank gets from each sender the block that the sender has for it, of the length that the distribution says.
+#[test]
+fn blocks_of_irregular_alltoalls_come_from_their_senders() {
+    for distribution in schedule::Distribution::ALL {
+        for ranks in [2_u32, 5, 9, 16] {
+            let call = Call {
+                collective: Collective::Alltoallv,
+                bytes: 12 * SIZE as u64,
+                datatype: Datatype::Int32,
+                operator: None,
+                root: 0,
+                in_place: false,
+                distribution,
+            };
+            let mut expected: Vec<Vec<i32>> = vec![Vec::new(); ranks as usize];
+            for sender in 0..ranks {
+                let mut rest = &elements(&input_buffer(&call, sender, ranks))[..];
+                for (to, received) in (0..).zip(&mut expected) {
+                    let length = distribution.block_count(12, ranks, sender, to);
+                    let (block, after) = rest.split_at(length as usize);
+                    received.extend(block);
+                    rest = after;
+                }
+                assert!(rest.is_empty(), "{call:?}: sender {sender}");
+            }
+            for (rank, received) in (0..).zip(expected) {
+                let found = expected_output(&call, rank, ranks).as_ref().map(elements);
+                assert_eq!(found, Some(received), "{call:?}: rank {rank} of {ranks}");
+            }
+        }
+    }
+}

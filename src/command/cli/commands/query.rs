@@ -69,10 +69,11 @@ fn collectives_by_size() -> impl Iterator<Item = Collective> {
 }
 
 impl QuestionArgs {
-    /// The query. As in `colltune_decide` and over HTTP, the size is ignored for a collective that has none.
+    /// The query. As in `colltune_decide` and over HTTP, the size is ignored where decisions do not depend on it.
     pub(super) fn to_query(&self) -> Query {
         let collective = self.collective;
-        let bytes = self.bytes.filter(|_| collective.has_data()).unwrap_or(0);
+        let given = self.bytes.filter(|_| collective.decides_by_size());
+        let bytes = given.unwrap_or(0);
         // The argument parser requires the shape or both of its numbers.
         let shape = self.shape.unwrap_or(CommShape {
             nodes: self.nodes.unwrap_or(1),

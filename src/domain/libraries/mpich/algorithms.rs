@@ -6,16 +6,21 @@ use vocabulary::Cell;
 use crate::LibraryAlgorithm;
 use crate::algorithm::{BINARY, ORDERED, SAME, power_below, row_like, row_of};
 
+/// The messages that a scattered alltoall has under way at once, unless `MPIR_CVAR_ALLTOALL_THROTTLE` says otherwise; of
+/// the first ones, one is for the rank itself.
+const THROTTLE: u32 = 32;
+
 /// Algorithms in the sources of 4.0. Others are wrong for operators that do not commute, or refuse operators that are
 /// not built in, and have no equivalent among ours. The Rabenseifner reduction does not fold evenly.
-pub(super) const ALGORITHMS: [LibraryAlgorithm; 19] = [
+pub(super) const ALGORITHMS: [LibraryAlgorithm; 21] = [
     row_of(Allgather, "ring", SAME),
     row_of(Allgatherv, "ring", SAME),
     row_of(Allreduce, "recursive_doubling", ORDERED | SAME),
     row_like("bruck", Alltoall, "brucks", BINARY),
     row_of(Alltoall, "pairwise", SAME),
-    // As many as `MPIR_CVAR_ALLTOALL_THROTTLE` says by default; of the first batch, one is for the rank itself.
-    row_like("batched", Alltoall, "scattered", 0).with_max_requests(32),
+    row_like("batched", Alltoall, "scattered", 0).with_max_requests(THROTTLE),
+    row_like("batched", Alltoallv, "scattered", 0).with_max_requests(THROTTLE),
+    row_like("batched", Alltoallw, "scattered", 0).with_max_requests(THROTTLE),
     row_of(Barrier, "dissemination", SAME | BINARY),
     row_of(Bcast, "binomial", SAME),
     row_like("scatter_allgather_ring", Bcast, "scatter_ring_allgather", 0),

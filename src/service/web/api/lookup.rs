@@ -29,7 +29,8 @@ pub(crate) struct Question {
     nodes: u32,
     /// Ranks on each node, from 1.
     ppn: u32,
-    /// Size of a rank's vector, contribution, part or block, as in `65536` or `64K`; ignored for `barrier`.
+    /// Size of a rank's vector, contribution, part or block, as in `65536` or `64K`; ignored for `barrier`,
+    /// `alltoallv`, `alltoallw`, `gatherv` and `scatterv`.
     bytes: Option<String>,
     /// The order of ranks on nodes: `block`, `cyclic` or `other`; any by default.
     #[schema(value_type = Option<String>)]
@@ -61,7 +62,11 @@ impl Question {
             }
             None => 0,
         };
-        let bytes = if collective.has_data() { bytes } else { 0 };
+        let bytes = if collective.decides_by_size() {
+            bytes
+        } else {
+            0
+        };
         Ok(table::Query {
             collective,
             shape: CommShape {

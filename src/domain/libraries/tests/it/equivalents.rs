@@ -128,7 +128,7 @@ fn exchanges_by_digits_are_equivalent_with_radix_2() {
 /// Open MPI's linear with synchronisation has all messages under way unless it is configured, MPICH's scattered 32.
 #[test]
 fn alltoalls_in_batches_are_equivalent_with_as_many_requests() {
-    let found = |library, ppn, max_requests| {
+    let of = |library, ppn, max_requests| {
         let parameters = Parameters {
             max_requests,
             ..Parameters::default()
@@ -153,8 +153,13 @@ fn alltoalls_in_batches_are_equivalent_with_as_many_requests() {
         ("mpich", 8, Some(7), scattered),
         ("mpich", 8, Some(4), None),
     ] {
-        let answer = found(library, ppn, requests);
+        let answer = of(library, ppn, requests);
         assert_eq!(answer.as_deref(), expected, "{library} {ppn} {requests:?}");
+    }
+    for name in ["alltoallv", "alltoallw"] {
+        let ours = format!("{name}/batched");
+        let answer = found("mpich", 64, &ours, Parameters::default());
+        assert_eq!(answer, Some(format!("native:{name}/scattered")));
     }
 }
 
@@ -171,7 +176,7 @@ fn our_equivalents_are_in_the_registry() {
             count += 1;
         }
     }
-    assert_eq!(count, 64);
+    assert_eq!(count, 66);
     for name in RIVALS.iter().flat_map(|(one, other)| [one, other]) {
         assert!(schedule::find_algorithm(name).is_some(), "{name}");
     }

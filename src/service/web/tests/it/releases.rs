@@ -264,7 +264,7 @@ fn the_released_table_answers_queries() {
         "collective=sum&nodes=1&ppn=2&bytes=1",
         "collective=bcast&nodes=0&ppn=2&bytes=1",
         "collective=bcast&nodes=1&ppn=2",
-        "collective=alltoallv&nodes=1&ppn=2&bytes=1",
+        "collective=allgatherv&nodes=1&ppn=2",
         "collective=exscan&nodes=1&ppn=2",
         "collective=bcast&nodes=1&ppn=2&bytes=-1",
     ] {
@@ -273,6 +273,8 @@ fn the_released_table_answers_queries() {
     for right in [
         "collective=barrier&nodes=1&ppn=2",
         "collective=barrier&nodes=1&ppn=2&bytes=64K",
+        "collective=alltoallv&nodes=1&ppn=2",
+        "collective=gatherv&nodes=1&ppn=2&bytes=1",
         "collective=alltoall&nodes=1&ppn=2&bytes=1",
         "collective=exscan&nodes=1&ppn=2&bytes=8",
     ] {

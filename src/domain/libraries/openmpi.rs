@@ -3,6 +3,7 @@
 mod algorithms;
 mod classic;
 mod components;
+mod decisions;
 mod han_rules;
 mod numbers;
 mod parameters;

@@ -29,6 +29,7 @@ mod header;
 pub mod intelmpi;
 pub mod mpich;
 pub mod openmpi;
+mod site_rules;
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
@@ -38,6 +39,9 @@ use vocabulary::{Candidate, CommShape, Library};
 
 pub use choices::{Choices, LibraryRule, Native, RanksRules};
 pub use error::ExportError;
+// The only library of whose files tables are made.
+pub(crate) use openmpi::site as site_files;
+pub use site_rules::{RuleLine, SiteRules, SiteRulesOptions, shapes_of_file, site_formats};
 
 /// A format that tables can be exported to.
 pub trait Format: Sync {

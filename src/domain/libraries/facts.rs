@@ -43,6 +43,8 @@ pub struct Facts {
     pub size_variables: &'static [&'static str],
     /// Names of its launcher, the most specific first.
     pub launchers: &'static [&'static str],
+    /// The environment variable that names the folder of an installation, whose launcher is in `bin`.
+    pub root_variable: Option<&'static str>,
     /// Whether hosts are listed in the launcher's command line instead of in a file.
     pub names_hosts: bool,
     /// Whether its launcher passes its whole environment to ranks on other hosts.

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::file_rules::FileRules;
 use crate::rules_files::release_numbers;
 use crate::steering::has_pattern;
 
@@ -122,6 +123,9 @@ impl ExaminedRelease<'_> {
     }
 }
 
+/// Reads the rules of a text as a release does.
+pub type ReadRules = fn(&ExaminedRelease<'_>, &str) -> Result<FileRules, SteeringFinding>;
+
 /// A format of files that steer a library.
 #[derive(Clone, Copy)]
 pub struct SteeringFormat {
@@ -135,6 +139,9 @@ pub struct SteeringFormat {
     pub recognises: fn(&str) -> bool,
     /// What is wrong with a text.
     pub examine: fn(&ExaminedRelease<'_>, &str) -> SteeringFindings,
+    /// The rules that a release uses, or the finding about a text that it ignores as a whole; `None` if colltune does not
+    /// read rules of this format.
+    pub read_rules: Option<ReadRules>,
 }
 
 impl SteeringFormat {

@@ -60,6 +60,7 @@ const FACTS: Facts = Facts {
     rank_variables: &["PMI_RANK"],
     size_variables: &["PMI_SIZE"],
     launchers: &["mpiexec.hydra", "mpirun", "mpiexec"],
+    root_variable: Some("I_MPI_ROOT"),
     // As with MPICH's Hydra, from which its launcher derives.
     names_hosts: true,
     forwards_environment: true,

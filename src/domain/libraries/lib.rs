@@ -8,6 +8,7 @@ mod algorithm;
 mod assignments;
 mod equivalents;
 mod facts;
+mod file_rules;
 mod findings;
 mod forcing;
 pub mod intelmpi;
@@ -36,8 +37,10 @@ pub use assignments::{
 };
 pub use equivalents::{RIVALS, library_equivalent};
 pub use facts::Facts;
+pub use file_rules::{FileChoice, FilePlacement, FileRule, FileRules, LeftOutLine};
 pub use findings::{
-    Assignment, ExaminedRelease, FindingKind, SteeringFinding, SteeringFindings, SteeringFormat,
+    Assignment, ExaminedRelease, FindingKind, ReadRules, SteeringFinding, SteeringFindings,
+    SteeringFormat,
 };
 pub use forcing::{NamedEffect, effect_of_name};
 pub use launching::{LaunchRanks, NodeSource};

@@ -47,6 +47,7 @@ const FACTS: Facts = Facts {
     rank_variables: &["PMI_RANK", "PMIX_RANK"],
     size_variables: &["PMI_SIZE"],
     launchers: &["mpiexec.mpich", "mpiexec.hydra", "mpiexec", "mpirun.mpich"],
+    root_variable: None,
     // Hydra places a number of ranks on each node in turn and then starts again at the first. In cyclic placement it
     // would use more hosts of a file than the shape has.
     names_hosts: true,

@@ -3,6 +3,7 @@
 mod algorithms;
 mod classic;
 mod components;
+mod decisions;
 mod han_rules;
 mod numbers;
 mod parameters;
@@ -83,6 +84,7 @@ const FACTS: Facts = Facts {
     rank_variables: &["OMPI_COMM_WORLD_RANK"],
     size_variables: &["OMPI_COMM_WORLD_SIZE"],
     launchers: &["mpirun.openmpi", "mpirun", "mpiexec.openmpi", "orterun"],
+    root_variable: None,
     names_hosts: false,
     forwards_environment: false,
     binding_option: "--bind-to",

@@ -83,14 +83,20 @@ pub struct Discovery {
     pub searched: Vec<PathBuf>,
 }
 
-/// Searches a search path, the value of `$PATH`, for MPI launchers, and asks each for its version.
+/// Searches a search path, the value of `$PATH`, and the installations that libraries' own variables name, for MPI
+/// launchers, and asks each for its version.
 pub fn discover_libraries(path: &OsStr) -> Discovery {
     discover_within(path, VERSION_TIMEOUT)
 }
 
 /// Searches like [`discover_libraries`], but leaves out launchers that do not answer within `timeout`.
 pub fn discover_within(path: &OsStr, timeout: Duration) -> Discovery {
-    let searched: Vec<PathBuf> = std::env::split_paths(path).collect();
+    let mut searched: Vec<PathBuf> = std::env::split_paths(path).collect();
+    // An installation may be named without being on the path.
+    let roots = LibraryName::ALL.iter();
+    let roots = roots.filter_map(|library| std::env::var_os(library.facts().root_variable?));
+    let folders_of_roots = roots.map(|root| PathBuf::from(root).join("bin"));
+    searched.extend(folders_of_roots.filter(|folder| folder.is_dir()));
     let mut discovery = Discovery {
         searched,
         ..Discovery::default()

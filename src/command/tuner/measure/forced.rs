@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use store::Store;
@@ -160,9 +160,8 @@ impl Measuring<'_> {
 }
 
 /// The spool of a part of a launch, beside that of the whole.
-fn part_of_launch(spool: &std::path::Path, variable: &str, value: &str) -> PathBuf {
-    let collective = variable.rsplit('_').next().unwrap_or(variable);
-    let part = format!("{}-{value}.spool", collective.to_lowercase());
+fn part_of_launch(spool: &Path, variable: &str, value: &str) -> PathBuf {
+    let part = format!("{}-{value}.spool", variable.to_lowercase());
     spool.with_extension(part)
 }
 

@@ -87,6 +87,11 @@ impl Format for Presets {
         let (planned, left_out) = plan_presets(&choices);
         notes.extend(notes_on_ranks(&planned));
         notes.extend(left_out);
+        if !options.assume_commutative {
+            let commutative = OperatorClass::from_commutes(true);
+            let all = Choices::from_shapes(table, &library, commutative, options, counts);
+            notes.extend(note_on_operators(&all));
+        }
         let values: Vec<(String, String)> = planned
             .iter()
             .map(|of| (adjusting_variable(of.collective), value_of(of.rules)))
@@ -176,6 +181,24 @@ fn plan_presets(choices: &Choices) -> (Vec<PlannedPresets<'_>>, Vec<String>) {
         ));
     }
     (planned, notes)
+}
+
+/// Reductions whose presets are right only for operators that commute, as far as is known.
+fn note_on_operators(commutative: &Choices) -> Option<String> {
+    let all = commutative.collectives.iter();
+    let reductions = all.filter(|(collective, ranks)| {
+        collective.is_reduction() && !ranks.iter().all(RanksRules::is_silent)
+    });
+    let names: Vec<&str> = reductions
+        .map(|(collective, _)| collective.name())
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Not written: {}, since it is not known which presets combine in the order of ranks; \
+             `--assume-commutative` writes them.",
+            names.join(", ")
+        )
+    })
 }
 
 /// Presets also hold for communicators that were not measured.

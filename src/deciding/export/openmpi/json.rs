@@ -243,7 +243,12 @@ fn rule_for_algorithm(collective: Collective, native: Option<&Native>) -> Rule {
             } else {
                 algorithms::required_fanout(collective, native)
             };
-            let name = Algorithm::Name(native.id.clone());
+            // From 6.0 on, which switches rules with unknown names off, the algorithm has another name.
+            let name = match (collective, native.id.as_str()) {
+                (Collective::Allgather, "bruck") => "bruck-k-fanout",
+                (_, id) => id,
+            };
+            let name = Algorithm::Name(name.to_owned());
             (name, native.segment_bytes.unwrap_or(0), fanout)
         }
     };

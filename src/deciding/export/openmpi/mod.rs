@@ -9,6 +9,7 @@ mod classic;
 mod json;
 mod plan;
 mod reader;
+pub(crate) mod site;
 
 pub use classic::Classic;
 pub use json::Json;

@@ -21,6 +21,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         ],
         recognises: |text| is_selection_file(text, Layer::Compositions),
         examine: |release, text| examine_selection(release, text, Layer::Compositions),
+        read_rules: None,
     },
     SteeringFormat {
         name: "mpich-posix",
@@ -31,6 +32,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         ],
         recognises: |text| is_selection_file(text, Layer::WithinNodes),
         examine: |release, text| examine_selection(release, text, Layer::WithinNodes),
+        read_rules: None,
     },
     SteeringFormat {
         name: "mpich-trees",
@@ -47,6 +49,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
             );
             found
         },
+        read_rules: None,
     },
     SteeringFormat {
         name: "mpich",
@@ -54,6 +57,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         settings: &[COMPLETE],
         recognises: |text| is_selection_file(text, Layer::Algorithms),
         examine: |release, text| examine_selection(release, text, Layer::Algorithms),
+        read_rules: None,
     },
 ];
 

@@ -25,17 +25,25 @@ pub(super) fn knows_header(release: [u32; 3]) -> bool {
 }
 
 /// The rules of a collective.
-struct CollectiveRules {
-    line: usize,
-    number: i64,
-    sizes: Vec<CommunicatorRules>,
+pub(super) struct CollectiveRules {
+    pub(super) line: usize,
+    pub(super) number: i64,
+    pub(super) sizes: Vec<CommunicatorRules>,
 }
 
 /// The rules for communicators of a size.
-struct CommunicatorRules {
-    line: usize,
-    ranks: i64,
-    rows: Vec<Row>,
+pub(super) struct CommunicatorRules {
+    pub(super) line: usize,
+    pub(super) ranks: i64,
+    pub(super) rows: Vec<Row>,
+}
+
+/// The rules of a file that a release reads.
+pub(super) fn collectives_of(text: &str) -> Vec<CollectiveRules> {
+    let mut reader = ClassicReader::new(text, text.starts_with(HEADER));
+    // Callers have found that the file is not dropped.
+    let _ = reader.read_file();
+    reader.collectives
 }
 
 /// What is wrong with the text of a file.
@@ -317,9 +325,11 @@ impl<'a> ClassicReader<'a> {
         let algorithm = self.read_number("an algorithm")?;
         let fanout = self.read_number("a fanout")?;
         let segment = self.read_number("a segment size")?;
-        if self.has_requests && self.numbers.has_more_in_line() {
-            self.read_number("a number of requests")?;
-        }
+        let requests = if self.has_requests && self.numbers.has_more_in_line() {
+            Some(self.read_number("a number of requests")?.value)
+        } else {
+            None
+        };
         let in_line = self.in_line.get(&line).copied().unwrap_or(0);
         if segment.line == line && in_line == 5 && !self.has_requests {
             self.report_wrong_count(
@@ -348,6 +358,7 @@ impl<'a> ClassicReader<'a> {
             algorithm: algorithm.value,
             fanout: fanout.value,
             segment: segment.value,
+            requests,
         })
     }
 

@@ -14,6 +14,8 @@ pub(super) struct Row {
     pub(super) algorithm: i64,
     pub(super) fanout: i64,
     pub(super) segment: i64,
+    /// The most requests under way; `None` if the row does not say it.
+    pub(super) requests: Option<i64>,
 }
 
 /// A range of numbers, both ends included.

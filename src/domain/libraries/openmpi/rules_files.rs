@@ -1,5 +1,6 @@
 //! The files of rules as Open MPI reads them: after an error a file is ignored without a word.
 
+use super::decisions::read_tuned_rules;
 use super::{classic, han_rules, parameters, rules_json};
 use crate::RulesFileEffect::{self, Ignored, Read};
 use crate::findings::{ExaminedRelease, SteeringFindings, SteeringFormat};
@@ -13,6 +14,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         settings: &[TUNED_FILE],
         recognises: rules_json::is_rules_json,
         examine: examine_tuned_file,
+        read_rules: Some(read_tuned_rules),
     },
     SteeringFormat {
         name: "openmpi-parameters",
@@ -20,6 +22,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         settings: &["mca_base_param_files"],
         recognises: parameters::is_parameter_file,
         examine: parameters::examine_parameters,
+        read_rules: None,
     },
     SteeringFormat {
         name: "openmpi-han",
@@ -27,6 +30,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         settings: &["coll_han_dynamic_rules_filename"],
         recognises: han_rules::is_han_file,
         examine: han_rules::examine_han,
+        read_rules: None,
     },
     SteeringFormat {
         name: "openmpi",
@@ -34,6 +38,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         settings: &[TUNED_FILE],
         recognises: is_classic_file,
         examine: examine_tuned_file,
+        read_rules: Some(read_tuned_rules),
     },
 ];
 
@@ -48,7 +53,7 @@ fn is_classic_file(text: &str) -> bool {
 }
 
 /// What is wrong with a file for `tuned`, which 6 reads as JSON if it can.
-fn examine_tuned_file(release: &ExaminedRelease<'_>, text: &str) -> SteeringFindings {
+pub(super) fn examine_tuned_file(release: &ExaminedRelease<'_>, text: &str) -> SteeringFindings {
     if text.trim_start().starts_with('{') {
         rules_json::examine_json(release, text)
     } else {

@@ -5,9 +5,13 @@
 
 use std::collections::BTreeSet;
 
+use schedule::Collective;
+
+use super::decisions::{as_sizes, collective_of_tables, file_rule, left_to_library};
 use super::numbers::in_message;
 use super::rows::{CoveringRules, Row, Span, examine_choice};
 use super::tuned::{NUMBERED, TunedCollective};
+use crate::file_rules::{FilePlacement, FileRule, FileRules, LeftOutLine};
 use crate::findings::{ExaminedRelease, FindingKind::*, SteeringFindings};
 use crate::json::{JsonContent, JsonDialect, JsonMember, JsonValue, parse_json};
 
@@ -350,6 +354,7 @@ fn examine_rules(
             algorithm: number,
             fanout,
             segment,
+            requests: None,
         };
         examine_choice(release, collective, ranks, &row, found);
     }
@@ -364,6 +369,144 @@ fn examine_rules(
                      stops programs", collective.name),
             "keep one rule for all sizes",
         );
+    }
+}
+
+/// Adds the rules of a file that the library does not drop.
+pub(super) fn collect_rules(release: &ExaminedRelease<'_>, text: &str, into: &mut FileRules) {
+    let Ok(root) = parse_json(text, DIALECT) else {
+        return;
+    };
+    let collectives = root.member("collectives");
+    let members = collectives.and_then(|collectives| collectives.value.members());
+    let members = members.unwrap_or_default();
+    for (member, place) in members.iter().zip(1..) {
+        let Some(tuned) = NUMBERED.iter().find(|known| known.name == member.key) else {
+            continue;
+        };
+        let mut later = members[place..].iter();
+        let replaced = later.find(|later| later.key == member.key);
+        let usable = match replaced {
+            Some(later) => Err(format!(
+                "{} is given again in line {}",
+                member.key, later.line
+            )),
+            None => collective_of_tables(tuned),
+        };
+        for entry in member.value.entries().unwrap_or_default() {
+            let rules = entry.member("rules");
+            let rules = rules.and_then(|rules| rules.value.entries());
+            let rules = rules.unwrap_or_default();
+            match &usable {
+                Ok(collective) => {
+                    let collector = RuleCollector {
+                        release,
+                        tuned,
+                        collective: *collective,
+                    };
+                    collector.collect_entry(entry, rules, into);
+                }
+                Err(why) => {
+                    let left_out = rules.iter().map(|rule| LeftOutLine::new(rule.line, why));
+                    into.left_out.extend(left_out);
+                }
+            }
+        }
+    }
+}
+
+/// Adds the rules of one collective.
+struct RuleCollector<'a> {
+    release: &'a ExaminedRelease<'a>,
+    tuned: &'static TunedCollective,
+    collective: Collective,
+}
+
+impl RuleCollector<'_> {
+    fn collect_entry(&self, entry: &JsonValue, rules: &[JsonValue], into: &mut FileRules) {
+        // What is wrong was said already.
+        let mut said = SteeringFindings::default();
+        let found = &mut said;
+        let is_infinite = entry
+            .member("comm_size_max")
+            .is_some_and(|max| matches!(max.value.content, JsonContent::Text(_)));
+        let ranks = as_sizes(Span {
+            first: read_bound(entry, "comm_size_min", 0, found),
+            last: read_bound(entry, "comm_size_max", i64::MAX, found),
+        });
+        if is_infinite || ranks[0] > ranks[1] {
+            let why = "the rules apply to no communicator";
+            let left_out = rules.iter().map(|rule| LeftOutLine::new(rule.line, why));
+            into.left_out.extend(left_out);
+            return;
+        }
+        let placement = match read_distribution(entry, found) {
+            0 => FilePlacement::Any,
+            1 => FilePlacement::OnePerNode,
+            _ => FilePlacement::OneNode,
+        };
+        for rule in rules {
+            self.collect_rule(rule, ranks, placement, into);
+        }
+        // The rules behind are not consulted for these communicators.
+        into.rules.push(FileRule {
+            placement,
+            ..left_to_library(entry.line, self.collective, ranks)
+        });
+    }
+
+    fn collect_rule(
+        &self,
+        rule: &JsonValue,
+        ranks: [u64; 2],
+        placement: FilePlacement,
+        into: &mut FileRules,
+    ) {
+        let mut said = SteeringFindings::default();
+        let found = &mut said;
+        let mut bytes = as_sizes(Span {
+            first: read_bound(rule, "msg_size_min", 0, found),
+            last: read_bound(rule, "msg_size_max", i64::MAX, found),
+        });
+        let Some(number) = read_algorithm(self.release, self.tuned, rule, found) else {
+            let why = "the release does not have the algorithm, and switches the rule off";
+            into.left_out.push(LeftOutLine::new(rule.line, why));
+            return;
+        };
+        if bytes[0] > bytes[1] || (self.tuned.has_no_sizes() && bytes[0] > 0) {
+            let why = "the rule applies to no message";
+            into.left_out.push(LeftOutLine::new(rule.line, why));
+            return;
+        }
+        if self.tuned.has_no_sizes() {
+            bytes = [0, u64::MAX];
+        }
+        let requests = read_bound(rule, "reqs", 0, found);
+        if requests > 0 {
+            let why = format!("rules have no number of requests ({requests})");
+            into.left_out.push(LeftOutLine::new(rule.line, why));
+        }
+        let row = Row {
+            line: rule.line,
+            bytes: 0,
+            algorithm: number,
+            fanout: read_bound(rule, "faninout", 0, found),
+            segment: read_bound(rule, "seg_size", 0, found),
+            requests: None,
+        };
+        let known = file_rule(
+            self.release,
+            self.tuned,
+            self.collective,
+            &row,
+            &mut into.left_out,
+        );
+        into.rules.push(FileRule {
+            ranks,
+            placement,
+            bytes,
+            ..known
+        });
     }
 }
 

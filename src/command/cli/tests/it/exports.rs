@@ -3,6 +3,7 @@
 
 mod audited;
 mod command;
+mod intelmpi;
 pub(crate) mod launch;
 mod mpich;
 mod openmpi;

@@ -28,6 +28,7 @@ mod hostile;
 mod house;
 mod import;
 mod input;
+mod intelmpi;
 mod interrupt;
 mod jobs;
 mod killed;

@@ -13,5 +13,6 @@ mod openmpi;
 mod policy;
 mod released;
 mod sample;
+mod site_rules;
 mod withdrawn;
 mod without_sizes;

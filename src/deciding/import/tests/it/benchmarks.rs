@@ -430,12 +430,13 @@ fn irregular_collectives_of_osu_are_sized_by_all_parts() {
     let text: String = names.map(table).concat();
     desk.import(&text, &options(ImportFormat::Osu))
         .expect("imported");
+    // A store has cells in the order of collectives.
     let expected = [
-        "gatherv 2x4 128 byte #1",
-        "scatterv 2x4 128 byte #1",
-        "allgatherv 2x4 128 byte #1",
         "alltoallv 2x4 16 byte #1",
         "alltoallw 2x4 16 byte #1",
+        "allgatherv 2x4 128 byte #1",
+        "gatherv 2x4 128 byte #1",
+        "scatterv 2x4 128 byte #1",
     ];
     let expected: Vec<_> = expected.map(|text| (text.to_owned(), 919)).into();
     assert_eq!(short(&desk.samples()), expected);

@@ -76,6 +76,26 @@ CALL(Reduce_scatter_block,
 CALL(Alltoall,
      (const void *s, int m, MPI_Datatype t, void *r, int n, MPI_Datatype u, MPI_Comm c),
      (s, m, t, r, n, u, c))
+CALL(Alltoallv,
+     (const void *s, const int *m, const int *d, MPI_Datatype t, void *r, const int *n, const int *e,
+      MPI_Datatype u, MPI_Comm c),
+     (s, m, d, t, r, n, e, u, c))
+CALL(Alltoallw,
+     (const void *s, const int *m, const int *d, const MPI_Datatype *t, void *r, const int *n,
+      const int *e, const MPI_Datatype *u, MPI_Comm c),
+     (s, m, d, t, r, n, e, u, c))
+CALL(Allgatherv,
+     (const void *s, int m, MPI_Datatype t, void *r, const int *n, const int *d, MPI_Datatype u,
+      MPI_Comm c),
+     (s, m, t, r, n, d, u, c))
+CALL(Gatherv,
+     (const void *s, int m, MPI_Datatype t, void *r, const int *n, const int *d, MPI_Datatype u,
+      int root, MPI_Comm c),
+     (s, m, t, r, n, d, u, root, c))
+CALL(Scatterv,
+     (const void *s, const int *m, const int *d, MPI_Datatype t, void *r, int n, MPI_Datatype u,
+      int root, MPI_Comm c),
+     (s, m, d, t, r, n, u, root, c))
 CALL(Barrier, (MPI_Comm c), (c))
 CALL(Scan,
      (const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_Comm c), (s, r, n, t, o, c))
@@ -115,6 +135,8 @@ int MPI_Allreduce(const void *s, void *r, int n, MPI_Datatype t, MPI_Op o, MPI_C
 #define TRACE_ALLGATHER(ID) TRACE(allgather, intra_##ID, 8)
 #define TRACE_REDUCE_SCATTER(ID) TRACE(reduce_scatter, intra_##ID, 7)
 #define TRACE_ALLTOALL(ID) TRACE(alltoall, intra_##ID, 8)
+#define TRACE_ALLTOALLV(ID) TRACE(alltoallv, intra_##ID, 10)
+#define TRACE_ALLGATHERV(ID) TRACE(allgatherv, intra_##ID, 9)
 #define TRACE_BARRIER(ID) TRACE(barrier, intra_##ID, 2)
 
 TRACE_BCAST(basic_linear)
@@ -164,6 +186,13 @@ TRACE_ALLTOALL(bruck)
 TRACE_ALLTOALL(linear_sync)
 TRACE_ALLTOALL(pairwise)
 TRACE_ALLTOALL(two_procs)
+TRACE_ALLTOALLV(basic_linear)
+TRACE_ALLTOALLV(pairwise)
+TRACE_ALLGATHERV(basic_default)
+TRACE_ALLGATHERV(bruck)
+TRACE_ALLGATHERV(neighborexchange)
+TRACE_ALLGATHERV(ring)
+TRACE_ALLGATHERV(two_procs)
 TRACE_BARRIER(basic_linear)
 TRACE_BARRIER(bruck)
 TRACE_BARRIER(doublering)

@@ -43,6 +43,26 @@ impl Library {
         testkit::require("newer MPI library", library)
     }
 
+    /// Intel MPI as `scripts/intel-mpi` has installed it; `None`, with a message, if it has not.
+    pub(super) fn intel() -> Option<Self> {
+        testkit::require("Intel MPI", Self::find_intel())
+    }
+
+    /// The same, if there is a measuring program for it.
+    pub(crate) fn intel_with_driver() -> Option<Self> {
+        let found = Self::find_intel().filter(|library| {
+            let folder = std::env::var_os("COLLTUNE_LIBDIR").map(PathBuf::from);
+            let driver = format!("intelmpi-{}/colltune-driver", library.version);
+            folder.is_some_and(|folder| folder.join(driver).exists())
+        });
+        testkit::require("Intel MPI", found)
+    }
+
+    fn find_intel() -> Option<Self> {
+        let folder = process::find_cached("mpi/intelmpi-2021.19.0")?.join("bin");
+        Self::at(folder.join("mpicc"), folder.join("mpirun"), "Version ")
+    }
+
     /// The path of the library's shared object.
     pub(super) fn file(&self) -> PathBuf {
         self.mpicc.with_file_name("../lib/libmpi.so.12")

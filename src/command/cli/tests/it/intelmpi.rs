@@ -1,0 +1,67 @@
+//! A campaign with Intel MPI, whose presets are forced in launches of their own.
+
+use std::collections::BTreeSet;
+
+use store::Store;
+use vocabulary::{Candidate, Library, Pattern};
+
+use crate::exports::launch;
+use crate::mpi::{command, place_with, wait};
+
+const CAMPAIGN: &str = "
+collectives: [bcast]
+shapes: [1x2]
+sizes: [64, 64K]
+candidates: {include: [bcast/binomial, 'native:bcast/preset_1', 'native:bcast/preset_3']}
+parameters: {through: mpi}
+strategy: exhaustive
+confirmation: off
+repetitions: {minimum: 10, maximum: 100, slice: 10ms}
+launches: 2
+";
+
+#[test]
+fn presets_are_measured_in_the_launches_of_the_default() {
+    let (Some(place), Some(mpi)) = (
+        place_with("intelmpi", CAMPAIGN),
+        launch::Library::intel_with_driver(),
+    ) else {
+        return;
+    };
+    let mut folders = vec![mpi.mpirun.parent().unwrap().to_owned()];
+    folders.extend(std::env::split_paths(
+        &std::env::var_os("PATH").unwrap_or_default(),
+    ));
+    let mut tune = command(&place, &["tune", "campaign.yaml", "--json"]);
+    tune.env("PATH", std::env::join_paths(folders).unwrap());
+    tune.stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let ran = wait(&place, tune.spawn().unwrap());
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let outcome = ran.json();
+    assert_eq!(outcome["done"], outcome["total"], "{}", ran.err);
+    let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
+    assert_eq!(library.name, "intelmpi");
+
+    let store = Store::open(&place.path(".colltune/real.db")).unwrap();
+    assert!(store.failures(&library).unwrap().is_empty(), "{}", ran.err);
+    let samples = store.samples(&library, Pattern::Together).unwrap();
+    let names: BTreeSet<String> = samples.iter().map(|s| s.candidate.to_string()).collect();
+    let all = [
+        "bcast/binomial",
+        "default",
+        "native:bcast/preset_1",
+        "native:bcast/preset_3",
+    ];
+    assert_eq!(names, BTreeSet::from(all.map(str::to_owned)));
+    // Times of one launch are compared, so they are of equally many calls.
+    for sample in &samples {
+        let default = samples.iter().find(|other| {
+            other.launch == sample.launch
+                && other.subject == sample.subject
+                && other.candidate == Candidate::Default
+        });
+        assert_eq!(default.map(|default| default.batch), Some(sample.batch));
+    }
+    assert_eq!(samples.len(), 2 * 2 * all.len());
+}

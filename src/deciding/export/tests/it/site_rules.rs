@@ -1,0 +1,250 @@
+//! Sites' files as tables.
+
+use std::collections::BTreeSet;
+
+use export::openmpi::{File, read_rules};
+use export::{Options, SiteRules, SiteRulesOptions, shapes_of_file, site_formats};
+use libraries::{ExaminedRelease, FileRules, FindingKind};
+use schedule::Collective;
+use serde_json::Value;
+use table::{Confidence, Deployment, OperatorClass, Policy, Query, Table};
+use vocabulary::{CommShape, Library, RankOrder};
+
+use crate::sample::{self, OPEN_MPI, export};
+
+fn read_file(format: &str, version: &str, text: &str) -> Result<FileRules, FindingKind> {
+    let formats = site_formats();
+    let (_, format) = formats
+        .iter()
+        .find(|(_, known)| known.name == format)
+        .expect("a format");
+    let release = ExaminedRelease {
+        version,
+        variables: None,
+        assume_commutative: true,
+    };
+    let read = format.read_rules.expect("readable")(&release, text);
+    read.map_err(|finding| finding.kind)
+}
+
+fn import_text(format: &str, version: &str, text: &str, shapes: &[CommShape]) -> SiteRules {
+    let rules = read_file(format, version, text).expect("in force");
+    let shapes = if shapes.is_empty() {
+        shapes_of_file(&rules)
+    } else {
+        shapes.to_vec()
+    };
+    let options = SiteRulesOptions {
+        name: "site".to_owned(),
+        file: "rules.conf".to_owned(),
+        library: Library {
+            name: "openmpi".to_owned(),
+            version: version.to_owned(),
+        },
+        shapes,
+        date: "2026-11-29".to_owned(),
+    };
+    let made = SiteRules::from_file_rules(&rules, text, &options);
+    // It is a table as any other.
+    let yaml = made.table.to_yaml();
+    let same = Table::parse(&yaml, "site.yaml".as_ref()).expect("a table");
+    assert_eq!(same, made.table, "{yaml}");
+    made
+}
+
+/// The candidate for a message.
+fn chosen(table: &Table, collective: Collective, shape: CommShape, bytes: u64) -> String {
+    let query = Query {
+        collective,
+        shape,
+        order: RankOrder::Unknown,
+        bytes,
+        operators: OperatorClass::Commutative,
+        deployment: Deployment::Library,
+    };
+    table.lookup(&query).candidate.to_string()
+}
+
+/// Lines that were left out, each once.
+fn left_out_lines(made: &SiteRules) -> Vec<usize> {
+    let lines: BTreeSet<usize> = made.left_out.iter().map(|left| left.line).collect();
+    lines.into_iter().collect()
+}
+
+const fn shape(nodes: u32, ppn: u32) -> CommShape {
+    CommShape { nodes, ppn }
+}
+
+/// The shapes of a table.
+fn shapes_of(table: &Table) -> Vec<CommShape> {
+    let shapes: BTreeSet<CommShape> = table.entries().map(|entry| entry.shape).collect();
+    shapes.into_iter().collect()
+}
+
+/// The policy that exports imported rules.
+fn unconfirmed() -> Policy {
+    Policy {
+        unconfirmed: true,
+        min_confidence: Some(Confidence::Low),
+        ..Policy::default()
+    }
+}
+
+#[test]
+fn an_exported_file_comes_back_with_the_same_decisions() {
+    for assume_commutative in [false, true] {
+        let table = sample::table("openmpi", "4.1.4", OPEN_MPI);
+        let options = Options {
+            assume_commutative,
+            ..Options::default()
+        };
+        let exported = export("openmpi", &table, &options).expect("exported");
+        let made = import_text("openmpi", "4.1.4", &exported.text, &shapes_of(&table));
+        assert_eq!(
+            made.left_out
+                .iter()
+                .filter(|left| !left.why.contains("do not commute")
+                    && !left.why.contains("none of the shapes"))
+                .count(),
+            0,
+            "{:?}",
+            made.left_out
+        );
+        let again = Options {
+            assume_commutative,
+            policy: unconfirmed(),
+            ..Options::default()
+        };
+        let again = export("openmpi", &made.table, &again).expect("exported");
+        let files = [&exported.text, &again.text].map(|text| read_rules(text).expect("readable"));
+        let mut compared = 0;
+        for (collective, _) in libraries::openmpi::COLLECTIVES {
+            for ranks in shapes_of(&table).into_iter().map(CommShape::ranks) {
+                let sizes =
+                    (0..34).flat_map(|power| [(1 << power) - 1, 1 << power, (1 << power) + 1]);
+                for bytes in sizes.chain([99, 100, 1499, 1500, 2999, 3000, 3999, 4000, 4001]) {
+                    let [one, other] = [&files[0], &files[1]].map(|file: &File| {
+                        let row = file.find_row(collective, ranks, bytes);
+                        let row = row.unwrap_or_default();
+                        (row.algorithm, row.fanout, row.segment_bytes)
+                    });
+                    assert_eq!(
+                        one, other,
+                        "{collective} on {ranks} ranks with {bytes} bytes"
+                    );
+                    compared += usize::from(one.0 != 0);
+                }
+            }
+        }
+        assert!(compared > 500, "{compared}");
+    }
+}
+
+#[test]
+fn a_file_in_json_comes_back_with_the_same_decisions() {
+    let table = sample::table("openmpi", "6.0.0", OPEN_MPI);
+    let exported = export("openmpi-json", &table, &Options::default()).expect("exported");
+    let made = import_text("openmpi-json", "6.0.0", &exported.text, &shapes_of(&table));
+    let again = Options {
+        policy: unconfirmed(),
+        ..Options::default()
+    };
+    let again = export("openmpi-json", &made.table, &again).expect("exported");
+    let rules = |text: &str| {
+        let file: Value = serde_json::from_str(text).expect("JSON");
+        file["collectives"].clone()
+    };
+    assert_eq!(rules(&exported.text), rules(&again.text));
+    // The library knows every name in the file: it switches rules with others off.
+    let release = ExaminedRelease {
+        version: "6.0.0",
+        variables: None,
+        assume_commutative: true,
+    };
+    let formats = site_formats();
+    let mut formats = formats.iter();
+    let (_, json) = formats
+        .find(|(_, known)| known.name == "openmpi-json")
+        .expect("known");
+    let found = (json.examine)(&release, &exported.text);
+    assert!(!found.has_faults(), "{:?}", found.all);
+}
+
+#[test]
+fn the_table_has_what_the_release_does() {
+    // Sizes out of order, rows that are misread, and an algorithm that does not serve all ranks.
+    let text = "2\n7\n3\n64 1\n0 6 0 0\n4 1\n0 1 0 0\n128 1\n0 2 4 010\n0 1\n2 3\n0 3 0 0\n1024 5 0 0\n512 4 0 0\n";
+    let made = import_text("openmpi", "4.1.4", text, &[shape(1, 6), shape(8, 16)]);
+    // 6 ranks get the first rules, which are for 64.
+    let bcast = |at| chosen(&made.table, Collective::Bcast, at, 1 << 20);
+    assert_eq!(bcast(shape(1, 6)), "native:bcast/binomial");
+    assert_eq!(bcast(shape(8, 16)), "native:bcast/chain[segment_bytes=8]");
+    let allgather = |at, bytes| chosen(&made.table, Collective::Allgather, at, bytes);
+    // Recursive doubling becomes Bruck's algorithm on 6 ranks; the total of all ranks counts.
+    assert_eq!(allgather(shape(1, 6), 170), "native:allgather/bruck");
+    assert_eq!(allgather(shape(1, 6), 171), "native:allgather/ring");
+    assert_eq!(
+        allgather(shape(8, 16), 7),
+        "native:allgather/recursive_doubling"
+    );
+    assert_eq!(allgather(shape(8, 16), 8), "native:allgather/ring");
+    // The row that the last one hides, and the rules for 64 to 127 ranks, about which no shape asks.
+    assert_eq!(left_out_lines(&made), [7, 13]);
+    let lines: Vec<_> = made.lines.iter().map(|line| line.line).collect();
+    assert!(
+        lines.contains(&5) && lines.contains(&9) && lines.contains(&14),
+        "{lines:?}"
+    );
+    let rules = || made.table.entries().flat_map(|entry| &entry.rules);
+    assert!(rules().all(|rule| !rule.confirmed && rule.confidence == Confidence::Low));
+    // Another release applies the same rules to other communicators.
+    let in_6 = import_text("openmpi", "6.0.0", text, &[shape(1, 6), shape(8, 16)]);
+    let bcast_in_6 = chosen(&in_6.table, Collective::Bcast, shape(8, 16), 1 << 20);
+    assert_eq!(bcast_in_6, "native:bcast/chain[segment_bytes=8]");
+}
+
+#[test]
+fn lines_that_no_table_can_express_are_left_out_with_a_reason() {
+    let text = "rule-file-version-2\n5\n3 1 2 2\n0 3 0 0 16\n64 9 0 0\n4 1 2 1\n0 2 0 0\n11 1 2 1\n0 5 0 0\n9 1 2 2\n\
+                0 1 0 0\n4096 2 0 0\n6 1 2 1\n0 4 0 0\n";
+    let made = import_text("openmpi", "4.1.8", text, &[shape(1, 4)]);
+    let why: Vec<String> = made
+        .left_out
+        .iter()
+        .map(|left| format!("{} {}", left.line, left.why))
+        .collect();
+    let expected = [
+        (4, "no number of requests (16)"),
+        (5, "alltoall has no algorithm 9"),
+        (7, "no rules for alltoallv"),
+        (9, "do not commute"),
+        (11, "does not look at the size that tables have"),
+        (12, "does not look at the size that tables have"),
+    ];
+    for ((line, part), found) in expected.iter().zip(&why) {
+        assert!(
+            found.starts_with(&format!("{line} ")) && found.contains(part),
+            "{part}: {why:#?}"
+        );
+    }
+    assert_eq!(why.len(), expected.len(), "{why:#?}");
+    let at = |collective| chosen(&made.table, collective, shape(1, 4), 4096);
+    assert_eq!(at(Collective::Alltoall), "default");
+    assert_eq!(at(Collective::Gather), "default");
+    assert_eq!(at(Collective::Barrier), "native:barrier/bruck");
+    assert_eq!(at(Collective::Reduce), "native:reduce/binomial");
+}
+
+#[test]
+fn a_file_that_the_release_ignores_becomes_no_table() {
+    let version_2 = "rule-file-version-2\n1 7 1 2 1\n0 6 0 0\n";
+    assert!(read_file("openmpi", "4.1.8", version_2).is_ok());
+    for (format, version, text) in [
+        ("openmpi", "4.1.4", version_2),
+        ("openmpi", "4.1.4", "1 7 1 2 1\n4 6 0 0\n"),
+        ("openmpi-json", "5.0.10", "{\"collectives\": {}}"),
+    ] {
+        let found = read_file(format, version, text);
+        assert_eq!(found.err(), Some(FindingKind::IgnoredFile), "{text}");
+    }
+}

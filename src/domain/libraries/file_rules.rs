@@ -1,0 +1,111 @@
+//! The rules of a file as a release uses them, call by call.
+//!
+//! Findings say what is wrong with a file; here is what remains of it: the rules that count, with their lines, and the
+//! lines that do not count or that say more than rules can.
+
+use std::collections::BTreeSet;
+
+use schedule::Collective;
+use vocabulary::CommShape;
+
+/// The rules of a file that a release uses.
+#[derive(Clone, Debug)]
+pub struct FileRules {
+    /// The rules: of those that apply to a call, the first one counts.
+    pub rules: Vec<FileRule>,
+    /// Lines that decide about no call, and parts of lines that cannot be told by a rule.
+    pub left_out: Vec<LeftOutLine>,
+    /// What the release runs for a choice.
+    pub(crate) carried_out: fn(Collective, &FileChoice, u32) -> Result<FileChoice, String>,
+}
+
+/// A rule of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileRule {
+    /// The line, from 1.
+    pub line: usize,
+    /// The collective.
+    pub collective: Collective,
+    /// The smallest and the largest number of ranks, both included.
+    pub ranks: [u64; 2],
+    /// The placements of ranks.
+    pub placement: FilePlacement,
+    /// The smallest and the largest message, both included, in the library's measure.
+    pub bytes: [u64; 2],
+    /// The algorithm; `None` if the library decides as without the file.
+    pub choice: Option<FileChoice>,
+}
+
+/// The placements of ranks for which a rule of a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FilePlacement {
+    /// Any.
+    Any,
+    /// One rank on each node.
+    OnePerNode,
+    /// All ranks on one node.
+    OneNode,
+}
+
+/// An algorithm with its parameters; 0 is the library's own choice of a parameter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileChoice {
+    /// The algorithm's id.
+    pub id: String,
+    /// The size of segments in bytes.
+    pub segment_bytes: u64,
+    /// The fanout.
+    pub fanout: u64,
+}
+
+/// A line, or a part of one, that is in no rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LeftOutLine {
+    /// The line, from 1.
+    pub line: usize,
+    /// The reason, as a clause.
+    pub why: String,
+}
+
+impl LeftOutLine {
+    pub(crate) fn new(line: usize, why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self { line, why }
+    }
+}
+
+impl FileRule {
+    /// Whether it applies to communicators of a shape.
+    pub fn is_for_shape(&self, shape: CommShape) -> bool {
+        let [first, last] = self.ranks;
+        let is_placed = match self.placement {
+            FilePlacement::Any => true,
+            FilePlacement::OnePerNode => shape.ppn == 1,
+            FilePlacement::OneNode => shape.nodes == 1,
+        };
+        is_placed && (first..=last).contains(&u64::from(shape.ranks()))
+    }
+}
+
+impl FileRules {
+    /// The numbers of ranks, from 2 on, at which rules begin.
+    pub fn first_ranks(&self) -> BTreeSet<u32> {
+        let first = self.rules.iter().map(|rule| rule.ranks[0].max(2));
+        first
+            .filter_map(|ranks| u32::try_from(ranks).ok())
+            .collect()
+    }
+
+    /// What the release runs on so many ranks for a choice: another algorithm where that one does not serve them.
+    ///
+    /// # Errors
+    /// The reason, as a clause, why the calls fail.
+    pub fn carried_out(
+        &self,
+        collective: Collective,
+        choice: &FileChoice,
+        ranks: u32,
+    ) -> Result<FileChoice, String> {
+        (self.carried_out)(collective, choice, ranks)
+    }
+}

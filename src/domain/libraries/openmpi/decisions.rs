@@ -1,0 +1,237 @@
+//! The rules of files for `tuned` that a release uses.
+
+use schedule::Collective;
+
+use super::rows::{self, Row, Span};
+use super::tuned::{TunedCollective, collective_by_number};
+use super::{classic, rules_json};
+use crate::file_rules::{FileChoice, FilePlacement, FileRule, FileRules, LeftOutLine};
+use crate::findings::{ExaminedRelease, SteeringFinding};
+
+/// The rules of a file for `tuned`, in either format.
+///
+/// # Errors
+/// The finding about a file that the release ignores as a whole.
+pub(super) fn read_tuned_rules(
+    release: &ExaminedRelease<'_>,
+    text: &str,
+) -> Result<FileRules, SteeringFinding> {
+    let found = super::rules_files::examine_tuned_file(release, text);
+    if let Some(dropping) = found.dropping() {
+        return Err(dropping.clone());
+    }
+    let mut rules = FileRules {
+        rules: Vec::new(),
+        left_out: Vec::new(),
+        carried_out,
+    };
+    if text.trim_start().starts_with('{') {
+        rules_json::collect_rules(release, text, &mut rules);
+    } else {
+        collect_classic(release, text, &mut rules);
+    }
+    rules.left_out.sort();
+    Ok(rules)
+}
+
+/// The collective of tables, or the reason why there is none.
+pub(super) fn collective_of_tables(tuned: &TunedCollective) -> Result<Collective, String> {
+    if !tuned.is_served() {
+        return Err(format!(
+            "the component tuned does not carry out {}",
+            tuned.name
+        ));
+    }
+    let named = tuned.name.parse::<Collective>().ok();
+    let served = named.filter(|collective| Collective::SERVED.contains(collective));
+    served.ok_or_else(|| format!("tables have no rules for {}", tuned.name))
+}
+
+fn collect_classic(release: &ExaminedRelease<'_>, text: &str, into: &mut FileRules) {
+    let is_6 = release.version_numbers()[0] >= 6;
+    let all = classic::collectives_of(text);
+    for (rules, place) in all.iter().zip(1..) {
+        let Some(tuned) = collective_by_number(rules.number) else {
+            continue;
+        };
+        let mut later = all[place..].iter();
+        let replaced = later.find(|later| later.number == rules.number);
+        let usable = match replaced {
+            Some(later) => Err(format!(
+                "{} is given again in line {}",
+                tuned.name, later.line
+            )),
+            None => collective_of_tables(tuned),
+        };
+        let bounds: Vec<i64> = rules.sizes.iter().map(|size| size.ranks).collect();
+        let covered = if is_6 {
+            rows::covered_up_to(&bounds)
+        } else {
+            rows::covered_from(&bounds)
+        };
+        for (size, ranks) in rules.sizes.iter().zip(covered) {
+            // Rows that leave the choice to the library say nothing that could be lost.
+            let chosen = size.rows.iter().filter(|row| row.algorithm != 0);
+            let lines = chosen.map(|row| row.line);
+            let ranks = ranks.filter(|ranks| ranks.last >= 2);
+            match (&usable, ranks) {
+                (Err(why), _) => {
+                    let left_out = lines.map(|line| LeftOutLine::new(line, why));
+                    into.left_out.extend(left_out);
+                }
+                (Ok(_), None) => {
+                    let why = "the rules apply to no communicator";
+                    into.left_out
+                        .extend(lines.map(|line| LeftOutLine::new(line, why)));
+                }
+                (Ok(collective), Some(ranks)) => {
+                    let of_ranks = RankRules {
+                        release,
+                        tuned,
+                        collective: *collective,
+                        ranks,
+                    };
+                    of_ranks.collect_rows(&size.rows, size.line, into);
+                }
+            }
+        }
+    }
+}
+
+/// Rules of a collective for some numbers of ranks.
+struct RankRules<'a> {
+    release: &'a ExaminedRelease<'a>,
+    tuned: &'static TunedCollective,
+    collective: Collective,
+    ranks: Span,
+}
+
+impl RankRules<'_> {
+    fn collect_rows(&self, rows: &[Row], line: usize, into: &mut FileRules) {
+        let bounds: Vec<i64> = rows.iter().map(|row| row.bytes).collect();
+        let last_for_none = bounds.iter().rposition(|bytes| *bytes == 0);
+        let covered = rows::covered_from(&bounds);
+        for ((row, bytes), place) in rows.iter().zip(covered).zip(0..) {
+            let bytes = if self.tuned.has_no_sizes() {
+                let whole = Span {
+                    first: 0,
+                    last: i64::MAX,
+                };
+                (last_for_none == Some(place)).then_some(whole)
+            } else {
+                bytes
+            };
+            let Some(bytes) = bytes else {
+                into.left_out
+                    .push(LeftOutLine::new(row.line, "the row applies to no message"));
+                continue;
+            };
+            if let Some(requests) = row.requests.filter(|requests| *requests > 0) {
+                let why = format!("rules have no number of requests ({requests})");
+                into.left_out.push(LeftOutLine::new(row.line, why));
+            }
+            let rule = file_rule(
+                self.release,
+                self.tuned,
+                self.collective,
+                row,
+                &mut into.left_out,
+            );
+            into.rules.push(FileRule {
+                ranks: as_sizes(self.ranks),
+                bytes: as_sizes(bytes),
+                ..rule
+            });
+        }
+        if rows.is_empty() {
+            into.rules
+                .push(left_to_library(line, self.collective, as_sizes(self.ranks)));
+        }
+    }
+}
+
+/// The rule for all sizes which leaves the choice to the library.
+pub(super) fn left_to_library(line: usize, collective: Collective, ranks: [u64; 2]) -> FileRule {
+    FileRule {
+        line,
+        collective,
+        ranks,
+        placement: FilePlacement::Any,
+        bytes: [0, u64::MAX],
+        choice: None,
+    }
+}
+
+/// The rule of a row, for any ranks and sizes.
+pub(super) fn file_rule(
+    release: &ExaminedRelease<'_>,
+    tuned: &TunedCollective,
+    collective: Collective,
+    row: &Row,
+    left_out: &mut Vec<LeftOutLine>,
+) -> FileRule {
+    let numbers = release.version_numbers();
+    let algorithm = tuned.algorithm(numbers, row.algorithm);
+    if row.algorithm != 0 && algorithm.is_none() {
+        let why = format!(
+            "{} has no algorithm {} in this release, so the calls fail",
+            tuned.name, row.algorithm
+        );
+        left_out.push(LeftOutLine::new(row.line, why));
+    }
+    let known = algorithm.map(|algorithm| {
+        let known = tuned.known_algorithm(algorithm);
+        // Tables know an algorithm by one name.
+        let id = known.map_or(algorithm, |known| known.id);
+        let parameter = |takes: bool, value: i64| if takes { as_size(value) } else { 0 };
+        FileChoice {
+            id: id.to_owned(),
+            segment_bytes: parameter(known.is_some_and(|known| known.takes_segments), row.segment),
+            // The component builds at least one chain.
+            fanout: parameter(
+                known.is_some_and(|known| known.takes_fanout),
+                row.fanout.max(1),
+            ),
+        }
+    });
+    FileRule {
+        choice: known,
+        ..left_to_library(row.line, collective, [0, u64::MAX])
+    }
+}
+
+pub(super) fn as_sizes(span: Span) -> [u64; 2] {
+    let last = match span.last {
+        i64::MAX => u64::MAX,
+        last => as_size(last),
+    };
+    [as_size(span.first), last]
+}
+
+fn as_size(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
+}
+
+/// What the component runs for an algorithm (seen in 4.1.4, and in the sources of 4.0 to 6.1).
+fn carried_out(
+    collective: Collective,
+    choice: &FileChoice,
+    ranks: u32,
+) -> Result<FileChoice, String> {
+    let other = |id: &str| {
+        Ok(FileChoice {
+            id: id.to_owned(),
+            segment_bytes: 0,
+            fanout: 0,
+        })
+    };
+    match (collective, &*choice.id) {
+        (_, id) if TunedCollective::is_for_two_ranks(id) && ranks != 2 => Err(format!(
+            "{collective}/{id} serves 2 ranks only, so the calls fail"
+        )),
+        (Collective::Allgather, "recursive_doubling") if !ranks.is_power_of_two() => other("bruck"),
+        (Collective::Allgather, "neighbor") if !ranks.is_multiple_of(2) => other("ring"),
+        (Collective::Allreduce, "segmented_ring") if choice.segment_bytes == 0 => other("ring"),
+        _ => Ok(choice.clone()),
+    }
+}

@@ -127,7 +127,7 @@ impl CoveringRules {
     }
 
     /// Adds a rule.
-    pub(super) fn add(&mut self, span: Span, line: usize) {
+    pub(super) fn add_rule(&mut self, span: Span, line: usize) {
         if span.first > span.last || self.line_covering(span).is_some() {
             return;
         }

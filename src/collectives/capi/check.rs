@@ -159,6 +159,10 @@ unsafe fn first_irregular_fault(call: &RawIrregularCall, communicator: MPI_Comm)
             match blocks.elements_at(place) {
                 // No elements may have any type.
                 (0, _) => None,
+                // With `MPI_BOTTOM`, displacements may be addresses.
+                (count, datatype) if buffer.is_null() && blocks.displacement_at(place) != 0 => {
+                    fault_of_side(std::ptr::dangling::<u8>().cast(), count, datatype)
+                }
                 (count, datatype) => fault_of_side(buffer, count, datatype),
             }
         });

@@ -1,11 +1,52 @@
 //! The blocks of an irregular call's buffers, as one call describes them.
 
+use std::ffi::c_int;
 use std::ops::Range;
 
+use mpi::ffi;
+
 use crate::api::byte_datatype;
+use crate::derived::DerivedDatatype;
 use crate::handle::DatatypeHandle;
+use crate::messages::Message;
 use crate::raw_irregular::{RawBlocks, RawTypes};
-use crate::{Bytes, ExecError};
+use crate::{Bytes, Communicator, ExecError};
+
+/// The most data that is packed at once: the library's packing functions count bytes by a C `int`.
+const PIECE_BYTES: usize = 1 << 30;
+
+/// An element as one end of a message from this rank to itself, as which it is packed and unpacked if it is too large for
+/// the library's packing functions.
+fn element_at(data: *mut u8, datatype: &DatatypeHandle, communicator: &Communicator) -> Message {
+    Message {
+        data: data.cast(),
+        count: 1,
+        datatype: datatype.raw(),
+        peer: communicator.library_rank(communicator.rank()),
+    }
+}
+
+/// The other end: packed bytes, with their datatype, which must exist as long as the message.
+fn message_of_bytes(
+    data: *mut u8,
+    length: usize,
+    communicator: &Communicator,
+) -> Result<(Message, DerivedDatatype), ExecError> {
+    let starts = (0..length).step_by(PIECE_BYTES);
+    let lengths: Vec<c_int> = starts
+        .clone()
+        .map(|start| PIECE_BYTES.min(length - start) as c_int)
+        .collect();
+    let starts: Vec<ffi::MPI_Aint> = starts.map(|start| start as ffi::MPI_Aint).collect();
+    let derived = DerivedDatatype::from_blocks(&lengths, &starts, byte_datatype())?;
+    let message = Message {
+        data: data.cast(),
+        count: 1,
+        datatype: derived.raw(),
+        peer: communicator.library_rank(communicator.rank()),
+    };
+    Ok((message, derived))
+}
 
 /// A block of a buffer; empty if its count is 0, also where its type has no data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -295,6 +336,7 @@ impl BlockList {
         buffer: *const u8,
         only: Option<u32>,
         packed: &mut Bytes,
+        communicator: &Communicator,
     ) -> Result<(), ExecError> {
         let base = self.origin_in(buffer);
         self.for_each_piece(only, |datatype, offset, elements, bytes| {
@@ -305,6 +347,11 @@ impl BlockList {
                 if datatype.is_dense() {
                     std::ptr::copy_nonoverlapping(data, into.as_mut_ptr(), into.len());
                     Ok(())
+                } else if into.len() > PIECE_BYTES {
+                    let element = element_at(data.cast_mut(), datatype, communicator);
+                    let (message, _derived) =
+                        message_of_bytes(into.as_mut_ptr(), into.len(), communicator)?;
+                    communicator.exchange(element, message)
                 } else {
                     datatype.pack(data, elements, into)
                 }
@@ -317,7 +364,12 @@ impl BlockList {
     /// # Safety
     ///
     /// The buffer has these blocks, which are writable.
-    pub(crate) unsafe fn unpack(&self, packed: &Bytes, buffer: *mut u8) -> Result<(), ExecError> {
+    pub(crate) unsafe fn unpack(
+        &self,
+        packed: &Bytes,
+        buffer: *mut u8,
+        communicator: &Communicator,
+    ) -> Result<(), ExecError> {
         let base = self.origin_in(buffer).cast_mut();
         self.for_each_piece(None, |datatype, offset, elements, bytes| {
             let data = base.wrapping_offset(offset);
@@ -327,6 +379,11 @@ impl BlockList {
                 if datatype.is_dense() {
                     std::ptr::copy_nonoverlapping(from.as_ptr(), data, from.len());
                     Ok(())
+                } else if from.len() > PIECE_BYTES {
+                    let element = element_at(data, datatype, communicator);
+                    let start = from.as_ptr().cast_mut();
+                    let (message, _derived) = message_of_bytes(start, from.len(), communicator)?;
+                    communicator.exchange(message, element)
                 } else {
                     datatype.unpack(from, data, elements)
                 }
@@ -334,14 +391,13 @@ impl BlockList {
         })
     }
 
-    /// Calls `does` with the pieces of blocks, none of which has more data than the library's packing functions can count:
-    /// their type, offset from the origin, number of elements, and bytes among the packed data of all blocks.
+    /// Calls `does` with the pieces of blocks: their type, offset from the origin, number of elements, and bytes among the
+    /// packed data of all blocks. None has more data than [`PIECE_BYTES`], unless it is a single element.
     fn for_each_piece(
         &self,
         only: Option<u32>,
         mut does: impl FnMut(&DatatypeHandle, isize, usize, Range<usize>) -> Result<(), ExecError>,
     ) -> Result<(), ExecError> {
-        const PIECE_BYTES: usize = 1 << 30;
         let mut start = 0;
         for (place, size) in self.sizes.iter().enumerate() {
             let end = start + *size as usize;

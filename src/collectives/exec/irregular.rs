@@ -145,7 +145,9 @@ impl IrregularCall {
                     let is_given = slot == 0 || self.shape.in_place;
                     if is_given {
                         // SAFETY: the caller promises that the buffers are as long as the arrays say.
-                        unsafe { list.pack(bases[slot], only.filter(|_| slot == 1), copy)? };
+                        unsafe {
+                            list.pack(bases[slot], only.filter(|_| slot == 1), copy, communicator)?
+                        };
                     }
                     copy.as_slice().as_ptr()
                 }
@@ -161,7 +163,7 @@ impl IrregularCall {
             self.executor
                 .run_unchecked(communicator, input, output.cast_mut())?;
             if let (Some(copy), Some(after)) = (&self.copies[1], self.executor.blocks_mut()) {
-                after.lists[1].unpack(copy, call.recv.cast())?;
+                after.lists[1].unpack(copy, call.recv.cast(), communicator)?;
             }
             Ok(())
         }

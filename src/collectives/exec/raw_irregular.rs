@@ -178,6 +178,19 @@ impl RawBlocks {
         }
     }
 
+    /// The displacement of a block, as the call gives it.
+    ///
+    /// # Safety
+    ///
+    /// There are more blocks than that, and the arrays are readable.
+    pub unsafe fn displacement_at(&self, place: usize) -> i64 {
+        match self {
+            Self::One { .. } => 0,
+            // SAFETY: the caller promises that there is a readable entry at the place.
+            Self::OfRanks { displacements, .. } => unsafe { displacements.number_at(place) },
+        }
+    }
+
     /// The size of the data of all blocks in bytes, without gaps; saturates instead of overflowing. 0 if the library cannot
     /// tell the size of a type.
     ///

@@ -332,6 +332,14 @@ pub(crate) mod large {
         for link in LINKS.iter().chain(IRREGULAR_LINKS) {
             link.find_functions();
         }
+        // Counts and displacements that are not significant must not be read, so these have none that take their place.
+        for (link, collective) in IRREGULAR_LINKS.iter().zip(IRREGULAR) {
+            let mut plain = super::IRREGULAR_LINKS.iter().zip(super::IRREGULAR);
+            let plain = plain.find(|(_, known)| *known == collective);
+            if !plain.is_some_and(|(plain, _)| link.is_beside(plain)) {
+                link.replace(lacking as *const c_void);
+            }
+        }
         for ((link, collective), narrowing) in LINKS.iter().zip(COLLECTIVES).zip(narrowing()) {
             let plain = plain_link(*collective);
             if !plain.is_some_and(|plain| link.is_beside(plain)) {

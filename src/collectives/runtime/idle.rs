@@ -10,7 +10,6 @@ use exec::{ExecError, NoChannels};
 use crate::Dispatcher;
 use crate::agree::maximum_over_ranks;
 use crate::place::world_ranks;
-use crate::plan::Plans;
 use crate::state::{Attached, PrivateCommunicator, State};
 
 /// The number of our calls on other communicators after which a communicator is idle. A program that alternates
@@ -128,7 +127,7 @@ unsafe fn least_recent(
 /// Closes a communicator's channels: calls that need them are now left to the library.
 fn give_up(state: &mut State) {
     if let Ok(attached) = &mut state.attached {
-        attached.plans = Plans::default();
+        attached.drop_plans();
         if let Some(private) = &mut attached.private {
             private.communicator.close_channels();
             private.lacking = Some(NoChannels::Limit);

@@ -20,13 +20,15 @@ use exec::{IrregularCall, IrregularShape, RawIrregularCall};
 use mpi::ffi;
 use schedule::{Collective, Parameter};
 use table::OperatorClass;
-use table::dispatch::Choice;
+use table::dispatch::{Choice, CommunicatorRules};
 use vocabulary::{Candidate, Parameters, Through};
 
+use crate::plan::KEPT_BYTES;
 use crate::serve::{
     Refused, ServedCall, call_error_handler, count_call, left_to_library, why_all_passed,
 };
-use crate::state::{PassedCalls, State};
+use crate::state::{PassedCalls, PrivateCommunicator, State};
+use crate::versions::Version;
 use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason};
 
 /// The most algorithms that a communicator keeps ready.
@@ -52,7 +54,46 @@ pub(crate) struct IrregularPlan {
     ours: Option<Box<IrregularCall>>,
     row: usize,
     calls: Rc<Cell<u64>>,
+    /// The expected gain of a call of the size of the latest one.
     gain_seconds: f64,
+    /// The size of the latest call, as all ranks know it.
+    bytes: u64,
+}
+
+impl IrregularPlan {
+    /// The size in bytes of the buffers that it keeps between calls.
+    fn kept_bytes(&self) -> u64 {
+        self.ours.as_ref().map_or(0, |ours| ours.kept_bytes())
+    }
+}
+
+/// Drops the plans with the largest buffers, apart from that of the latest call, while all together keep too much memory.
+fn limit_memory(plans: &mut Vec<IrregularPlan>, latest: IrregularKey) {
+    while plans.iter().map(IrregularPlan::kept_bytes).sum::<u64>() > KEPT_BYTES {
+        let others = plans.iter().enumerate().filter(|(_, plan)| {
+            // Without buffers it would be of no use to drop one.
+            plan.key != latest && plan.kept_bytes() > 0
+        });
+        let Some((place, _)) = others.max_by_key(|(_, plan)| plan.kept_bytes()) else {
+            return;
+        };
+        plans.remove(place);
+    }
+}
+
+/// The reason why a call with this choice is not ours whatever its arguments are, the same on all ranks; `Unprepared` if
+/// all ranks must make a private communicator first.
+fn why_not_ours(choice: &Choice, private: Option<&PrivateCommunicator>) -> Option<Refused> {
+    let Candidate::Ours { parameters, .. } = &choice.candidate else {
+        return None;
+    };
+    let Some(private) = private else {
+        return Some(Refused::Unprepared);
+    };
+    let lacking = private
+        .lacking
+        .filter(|_| parameters.through == Through::Shared)?;
+    Some(Refused::PassedOn(FallbackReason::NoChannels(lacking)))
 }
 
 impl Dispatcher {
@@ -196,6 +237,15 @@ impl Dispatcher {
             choice,
             total_bytes: if depends_on_size(choice) { bytes } else { 0 },
         };
+        // Which plans there are depends on this rank's earlier calls, so they must not decide.
+        match why_not_ours(choice, attached.private.as_ref()) {
+            Some(Refused::PassedOn(reason)) => {
+                let row = self.passed_row(collective, reason);
+                return Some(left_to_library(row, &self.row_counter(row)));
+            }
+            Some(Refused::Unprepared) => return None,
+            Some(Refused::Failed(_)) | None => {}
+        }
         let known = attached.irregular.iter().position(|plan| plan.key == key);
         let place = match known {
             Some(place) => place,
@@ -224,11 +274,15 @@ impl Dispatcher {
                     row,
                     calls: self.row_counter(row),
                     gain_seconds,
+                    bytes,
                 });
                 attached.irregular.len() - 1
             }
         };
         let plan = &mut attached.irregular[place];
+        if plan.bytes != bytes {
+            self.update_plan(plan, &attached.version, &attached.rules, bytes);
+        }
         count_call(&plan.calls);
         let outcome = match (&mut plan.ours, &attached.private) {
             (Some(ours), Some(private)) => {
@@ -243,11 +297,34 @@ impl Dispatcher {
             }
             _ => None,
         };
-        Some(ServedCall {
+        let served = ServedCall {
             row: plan.row,
             gain_seconds: plan.gain_seconds,
             outcome,
-        })
+        };
+        if plan.kept_bytes() > 0 {
+            limit_memory(&mut attached.irregular, key);
+        }
+        Some(served)
+    }
+
+    /// Takes over the size of a call, on which the expected gain depends, or the reason why the default is chosen.
+    fn update_plan(
+        &self,
+        plan: &mut IrregularPlan,
+        version: &Version,
+        rules: &CommunicatorRules,
+        bytes: u64,
+    ) {
+        let (collective, class) = (plan.key.collective, OperatorClass::Commutative);
+        plan.bytes = bytes;
+        if plan.ours.is_some() {
+            plan.gain_seconds = version.gain_seconds(rules, collective, class, bytes);
+        } else if rules.decide(collective, class, bytes).candidate == Candidate::Default {
+            let reason = version.why_default(rules, collective, class, bytes);
+            plan.row = self.passed_row(collective, reason);
+            plan.calls = self.row_counter(plan.row);
+        }
     }
 
     /// One of our algorithms, with the row of the summary and the expected gain of a call.
@@ -274,9 +351,6 @@ impl Dispatcher {
         let Some(private) = &attached.private else {
             return Err(Refused::Unprepared);
         };
-        if let (Through::Shared, Some(reason)) = (parameters.through, private.lacking) {
-            return Err(FallbackReason::NoChannels(reason).into());
-        }
         let shape = IrregularShape {
             root: key.root as u32,
             in_place: key.is_in_place,

@@ -22,7 +22,6 @@ use vocabulary::Through;
 use crate::agree::maximum_over_ranks;
 use crate::attach::{SilencedCommunicator, any_choice};
 use crate::place::{ranks_in, world_ranks};
-use crate::plan::Plans;
 use crate::state::{HeldCommunicator, PrivateCommunicator, State, agreed, pass_on_all};
 use crate::{Dispatcher, FallbackReason};
 
@@ -265,8 +264,7 @@ impl Dispatcher {
             // SAFETY: states that are live have not been freed.
             if let Ok(attached) = unsafe { &mut (*state).attached } {
                 // Plans are for the communicator that they were made with.
-                attached.plans = Plans::default();
-                attached.irregular = Vec::new();
+                attached.drop_plans();
                 attached.private = None;
             }
         }

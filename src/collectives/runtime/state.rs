@@ -115,6 +115,12 @@ impl HeldCommunicator {
 }
 
 impl Attached {
+    /// Forgets all plans, which are for the private communicator and the channels that they were made with.
+    pub(crate) fn drop_plans(&mut self) {
+        self.plans = Plans::default();
+        self.irregular = Vec::new();
+    }
+
     /// Whether it has channels of its own.
     pub(crate) fn has_channels(&self) -> bool {
         let private = self.private.as_ref();

@@ -474,9 +474,16 @@ unsafe fn is_wrong_side(
             if count <= 0 || checked == Some(datatype) {
                 return count < 0;
             }
-            checked = Some(datatype);
+            // With `MPI_BOTTOM`, displacements may be addresses.
+            let is_displaced = blocks.displacement_at(place) != 0;
+            let address = if buffer.is_null() && is_displaced {
+                std::ptr::dangling::<u8>().cast()
+            } else {
+                buffer
+            };
+            checked = (!buffer.is_null()).then_some(datatype);
             let elements = BufferElements {
-                buffer,
+                buffer: address,
                 count,
                 datatype,
             };

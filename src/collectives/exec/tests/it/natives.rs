@@ -7,7 +7,7 @@ use schedule::Collective;
 use testkit::mpi::chosen_family;
 
 /// The algorithms of Open MPI 4.1, numbered from 1 as in its documentation and sources.
-const OPEN_MPI: [(Collective, &[&str]); 12] = [
+const OPEN_MPI: [(Collective, &[&str]); 14] = [
     (
         Collective::Bcast,
         &[
@@ -100,6 +100,11 @@ const OPEN_MPI: [(Collective, &[&str]); 12] = [
     ),
     (Collective::Scan, &["linear", "recursive_doubling"]),
     (Collective::Exscan, &["linear", "recursive_doubling"]),
+    (Collective::Alltoallv, &["basic_linear", "pairwise"]),
+    (
+        Collective::Allgatherv,
+        &["default", "bruck", "ring", "neighbor", "two_proc"],
+    ),
 ];
 
 /// The algorithms of MPICH 4.0, without the nonblocking collectives and compositions over nodes.

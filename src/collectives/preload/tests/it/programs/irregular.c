@@ -176,6 +176,31 @@ static void deal(int turn, int root, int in_place, MPI_Comm on) {
     compare(SCATTERV, turn);
 }
 
+/* Addresses are in the datatypes or, where displacements are large enough, in these. */
+static void from_bottom(int turn, MPI_Comm on) {
+    MPI_Datatype sent[MOST], received[MOST];
+    clear(&given), clear(&got);
+    for (int peer = 0; peer < ranks; peer++) {
+        describe(&given, peer, 2, 0, rank, 1);
+        describe(&got, peer, 2, 0, rank + turn, 1);
+        fill(&given, peer, turn, rank, peer, 2);
+        MPI_Aint from, to;
+        MPI_Get_address(number_at(&given, peer, 0), &from);
+        MPI_Get_address(number_at(&got, peer, 0), &to);
+        MPI_Type_create_hindexed(1, (int[]){2}, &from, MPI_INT, &sent[peer]);
+        MPI_Type_create_hindexed(1, (int[]){2}, &to, MPI_INT, &received[peer]);
+        MPI_Type_commit(&sent[peer]), MPI_Type_commit(&received[peer]);
+        given.counts[peer] = got.counts[peer] = 1;
+        given.places[peer] = got.places[peer] = 0;
+    }
+    expected = got;
+    for (int peer = 0; peer < ranks; peer++) fill(&expected, peer, turn, peer, rank, 2);
+    FORM(MPI_Alltoallw)(MPI_BOTTOM, given.counts, given.places, sent, MPI_BOTTOM, got.counts, got.places, received, on);
+    made[ALLTOALLW]++;
+    compare(ALLTOALLW, turn);
+    for (int peer = 0; peer < ranks; peer++) MPI_Type_free(&sent[peer]), MPI_Type_free(&received[peer]);
+}
+
 static void outcome(const char *what, int code) {
     int class = 0;
     MPI_Error_class(code, &class);
@@ -222,6 +247,7 @@ int main(int argc, char **argv) {
         collect(ALLGATHERV, turn, 0, in_place, MPI_COMM_WORLD);
         collect(GATHERV, turn, root, in_place, MPI_COMM_WORLD);
         deal(turn, root, in_place, MPI_COMM_WORLD);
+        if (turn % 10 == 0) from_bottom(turn, MPI_COMM_WORLD);
     }
     int all = 0;
     MPI_Reduce(&failures, &all, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);

@@ -551,7 +551,7 @@ impl SettingsAudit<'_> {
             });
             for (file, rules, text) in named_files {
                 let mut requested = self.request.files.iter();
-                let is_given = requested.any(|path| is_same_file(path, &file));
+                let is_given = requested.any(|given_file| is_same_file(given_file, &file));
                 if !is_given && !self.is_examined(library, &file) {
                     self.examine_rules(library, &rules, &file, &text, Some(place.clone()))?;
                 }

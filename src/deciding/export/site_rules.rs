@@ -329,10 +329,12 @@ impl MadeRules<'_> {
             let says_something = rule.choice.is_some();
             if says_something && !self.used.contains(&rule.line) && !told.contains(&rule.line) {
                 let [first, last] = rule.ranks;
-                let ranks = match last {
-                    u64::MAX => format!("{first} and more"),
-                    last if last == first => first.to_string(),
-                    last => format!("{first} to {last}"),
+                let ranks = if last == u64::MAX {
+                    format!("{first} and more")
+                } else if last == first {
+                    first.to_string()
+                } else {
+                    format!("{first} to {last}")
                 };
                 let why = format!(
                     "it decides about none of the shapes, but about communicators of {ranks} ranks, as far as other \

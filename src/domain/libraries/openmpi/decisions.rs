@@ -57,9 +57,9 @@ fn collect_classic(release: &ExaminedRelease<'_>, text: &str, into: &mut FileRul
         let mut later = all[place..].iter();
         let replaced = later.find(|later| later.number == rules.number);
         let usable = match replaced {
-            Some(later) => Err(format!(
+            Some(newer) => Err(format!(
                 "{} is given again in line {}",
-                tuned.name, later.line
+                tuned.name, newer.line
             )),
             None => collective_of_tables(tuned),
         };

@@ -387,9 +387,9 @@ pub(super) fn collect_rules(release: &ExaminedRelease<'_>, text: &str, into: &mu
         let mut later = members[place..].iter();
         let replaced = later.find(|later| later.key == member.key);
         let usable = match replaced {
-            Some(later) => Err(format!(
+            Some(newer) => Err(format!(
                 "{} is given again in line {}",
-                member.key, later.line
+                member.key, newer.line
             )),
             None => collective_of_tables(tuned),
         };

@@ -44,8 +44,8 @@ use crate::values;
 /// has what the release that --library names does with the file, as `colltune audit` says: a row that it replaces, hides
 /// or misreads is imported as it counts. Lines that no table can express are listed with the reason. The table decides
 /// about the shapes of --shapes, by default as many ranks as the rules begin with, on one node each, through the library's
-/// own settings (`--deployment library`). Nothing was measured, so no rule is confirmed. `diff`, `lookup`, `report` and
-/// `export` take the table like any other.
+/// own settings (`--deployment library`). Nothing was measured, so no rule is confirmed before `validate --deployment
+/// library --confirm`. `diff`, `lookup`, `report` and `export` take the table like any other.
 ///
 /// `colltune schema import` describes what --json prints.
 #[derive(Debug, clap::Args)]

@@ -50,6 +50,20 @@ pub(crate) enum CliError {
     #[kind(transparent)]
     #[help(transparent)]
     Import(#[from] ImportError),
+    /// A site's file cannot become a table.
+    #[error(transparent)]
+    #[kind(transparent)]
+    #[help(transparent)]
+    SiteRules(#[from] tuner::SiteRulesError),
+    /// Options that go with another format.
+    #[error("{option} does not go with files of {kind}")]
+    #[kind(Input)]
+    #[help("{remedy}")]
+    ImportOption {
+        option: &'static str,
+        kind: &'static str,
+        remedy: &'static str,
+    },
     #[error(transparent)]
     #[kind(transparent)]
     #[help(transparent)]

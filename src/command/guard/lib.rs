@@ -23,6 +23,7 @@
 mod activation;
 mod alternating;
 mod caller;
+mod campaign_sizes;
 mod check;
 mod check_table;
 mod error;

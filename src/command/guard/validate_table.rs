@@ -11,6 +11,7 @@ use table::{Deployment, Policy, Table, TableError, TurnedBack, Verdict};
 use tuner::{SearchPaths, TunerError, export_beside};
 use vocabulary::Library;
 
+use crate::campaign_sizes::CampaignSizes;
 use crate::{
     Activation, AlternatingMeasurer, Circumstances, ConfirmedRange, GuardError, LaunchMeasurer,
     LaunchWatch, Point, Probing, Sources, TestCaller, TestSetup, TestSetupOptions, TestWarning,
@@ -157,7 +158,8 @@ pub fn validate_table<Caller: TestCaller>(
         table.verdicts.clear();
         table.mark_refuted();
     }
-    let selection = select_points(&table, &campaign, request)?;
+    let sizes = CampaignSizes::for_table(&table, &campaign);
+    let selection = select_points(&table, &campaign, request, sizes.as_ref())?;
     let conditions = campaign.conditions_digest();
     let (pattern, least_gain) = (campaign.pattern, campaign.materiality);
     let options = ValidateOptions {
@@ -199,6 +201,7 @@ pub fn validate_table<Caller: TestCaller>(
         verdicts,
         kept_in,
         least_gain,
+        sizes,
     };
     let changes = update_table(&mut table, findings, request, places, caller)?;
     Ok(ValidateOutcome {
@@ -222,10 +225,16 @@ struct Selection {
 
 /// Selects the points to measure.
 fn select_points(
-    table: &Table,
+    original: &Table,
     campaign: &Campaign,
     request: &ValidateRequest,
+    sizes: Option<&CampaignSizes>,
 ) -> Result<Selection, GuardError> {
+    let mut with_sizes = original.clone();
+    if let Some(sizes) = sizes {
+        sizes.add_to(&mut with_sizes);
+    }
+    let table = &with_sizes;
     let deployment = request.table_use.deployment();
     let elements = (campaign.datatype, campaign.commuting_operator());
     let mut all = table_points(table, deployment, elements, true);
@@ -259,6 +268,10 @@ fn select_points(
         return Err(GuardError::NoProbes);
     }
     all.extend(measured.iter().filter(|point| point.is_probe()).cloned());
+    if sizes.is_some() {
+        CampaignSizes::forget_times(&mut measured);
+        CampaignSizes::forget_times(&mut all);
+    }
     Ok(Selection {
         measured,
         all,
@@ -322,6 +335,8 @@ struct Findings<'v> {
     kept_in: Option<PathBuf>,
     /// The smallest gain, as a share, for which a rule is confirmed.
     least_gain: f64,
+    /// The sizes at which imported rules were tested.
+    sizes: Option<CampaignSizes>,
 }
 
 /// Rewrites the table and its export if rules are turned back or confirmed, or if the table is to keep verdicts: those
@@ -339,6 +354,7 @@ fn update_table(
         verdicts,
         kept_in,
         least_gain,
+        sizes,
     } = findings;
     let mut changes = TableChanges {
         kept: kept_in,
@@ -370,7 +386,9 @@ fn update_table(
     }
     if confirm {
         let deployment = request.table_use.deployment();
+        let added = sizes.map(|sizes| sizes.add_to(table)).unwrap_or_default();
         changes.confirmed = confirm_rules(table, deployment, points, validated, least_gain);
+        CampaignSizes::keep_measured(table, &added, validated);
     }
     // A table without need of change is left alone, for example one that another person made.
     let only_here = is_asked && changes.kept.is_none();

@@ -311,7 +311,7 @@ impl GivenSettings {
     }
 
     /// Where the settings stand, in a sentence.
-    fn place(&self) -> String {
+    fn describe_place(&self) -> String {
         let path = self.path.as_ref();
         path.map_or_else(
             || "the environment".to_owned(),
@@ -507,7 +507,7 @@ impl SettingsAudit<'_> {
                     let variable = other.variable_of(library, &set.name);
                     let value = set.value.clone();
                     if other.precedence < one.precedence {
-                        let place = other.place();
+                        let place = other.describe_place();
                         let stronger = StrongerSetting { value, place };
                         others.stronger.insert(variable, stronger);
                     } else {
@@ -515,7 +515,7 @@ impl SettingsAudit<'_> {
                     }
                 }
             }
-            let place = one.place();
+            let place = one.describe_place();
             let GivenSettings {
                 path,
                 source,
@@ -551,7 +551,7 @@ impl SettingsAudit<'_> {
             });
             for (file, rules, text) in named_files {
                 let mut requested = self.request.files.iter();
-                let is_given = requested.any(|path| is_same_file(path, &file));
+                let is_given = requested.any(|given_file| is_same_file(given_file, &file));
                 if !is_given && !self.is_examined(library, &file) {
                     self.examine_rules(library, &rules, &file, &text, Some(place.clone()))?;
                 }

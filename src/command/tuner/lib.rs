@@ -42,6 +42,7 @@ mod observer;
 mod origin;
 mod recorded;
 mod scripts;
+mod site_rules;
 mod steering;
 mod store_location;
 mod tune;
@@ -73,6 +74,7 @@ pub use origin::SampleOrigin;
 pub use recorded::with_recorded_defaults;
 pub use scripts::{Script, render_job_scripts};
 
+pub use site_rules::{SiteRulesError, SiteRulesRequest, import_site_rules, known_rules_formats};
 pub use steering::SettingEffect;
 pub use store_location::{StateDirs, store_file};
 pub use tune::{Tuned, check_outputs, decide_and_write, load_replaced_table, tune_campaign};

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use libraries::{FileChoice, FileRule, FileRules, LeftOutLine, LibraryName};
+use libraries::{FileChoice, FileRules, LeftOutLine, LibraryName, RuleInFile};
 use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -151,7 +151,7 @@ impl MadeRules<'_> {
     /// The entries for a shape: for all operators, or separately where an algorithm is wrong for some.
     fn entries_for_shape(&mut self, collective: Collective, shape: CommShape) -> Vec<ShapeRules> {
         let all = self.rules.rules.iter();
-        let here: Vec<&FileRule> = all
+        let here: Vec<&RuleInFile> = all
             .filter(|rule| rule.collective == collective && rule.is_for_shape(shape))
             .collect();
         if here.is_empty() {
@@ -208,7 +208,7 @@ impl MadeRules<'_> {
         &mut self,
         collective: Collective,
         shape: CommShape,
-        rules: &[&FileRule],
+        rules: &[&RuleInFile],
     ) -> Vec<MadeChoice> {
         let ranks = shape.ranks();
         let bounds = rules.iter().flat_map(|rule| {
@@ -253,10 +253,10 @@ impl MadeRules<'_> {
         &mut self,
         collective: Collective,
         ranks: u32,
-        rules: &[&FileRule],
+        rules: &[&RuleInFile],
         sizes: &BTreeSet<u64>,
     ) -> Vec<MadeChoice> {
-        let found: Vec<&FileRule> = sizes
+        let found: Vec<&RuleInFile> = sizes
             .iter()
             .filter_map(|size| {
                 rules
@@ -297,7 +297,7 @@ impl MadeRules<'_> {
         &mut self,
         collective: Collective,
         ranks: u32,
-        rule: &FileRule,
+        rule: &RuleInFile,
         from_bytes: u64,
     ) -> MadeChoice {
         self.used.insert(rule.line);
@@ -329,10 +329,12 @@ impl MadeRules<'_> {
             let says_something = rule.choice.is_some();
             if says_something && !self.used.contains(&rule.line) && !told.contains(&rule.line) {
                 let [first, last] = rule.ranks;
-                let ranks = match last {
-                    u64::MAX => format!("{first} and more"),
-                    last if last == first => first.to_string(),
-                    last => format!("{first} to {last}"),
+                let ranks = if last == u64::MAX {
+                    format!("{first} and more")
+                } else if last == first {
+                    first.to_string()
+                } else {
+                    format!("{first} to {last}")
                 };
                 let why = format!(
                     "it decides about none of the shapes, but about communicators of {ranks} ranks, as far as other \
@@ -345,7 +347,7 @@ impl MadeRules<'_> {
     }
 }
 
-fn applies_to_size(rule: &FileRule, size: u64) -> bool {
+fn applies_to_size(rule: &RuleInFile, size: u64) -> bool {
     (rule.bytes[0]..=rule.bytes[1]).contains(&size)
 }
 

@@ -12,7 +12,7 @@ use vocabulary::CommShape;
 #[derive(Clone, Debug)]
 pub struct FileRules {
     /// The rules: of those that apply to a call, the first one counts.
-    pub rules: Vec<FileRule>,
+    pub rules: Vec<RuleInFile>,
     /// Lines that decide about no call, and parts of lines that cannot be told by a rule.
     pub left_out: Vec<LeftOutLine>,
     /// What the release runs for a choice.
@@ -21,7 +21,7 @@ pub struct FileRules {
 
 /// A rule of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FileRule {
+pub struct RuleInFile {
     /// The line, from 1.
     pub line: usize,
     /// The collective.
@@ -74,7 +74,7 @@ impl LeftOutLine {
     }
 }
 
-impl FileRule {
+impl RuleInFile {
     /// Whether it applies to communicators of a shape.
     pub fn is_for_shape(&self, shape: CommShape) -> bool {
         let [first, last] = self.ranks;

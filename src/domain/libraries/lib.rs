@@ -37,7 +37,7 @@ pub use assignments::{
 };
 pub use equivalents::{RIVALS, library_equivalent};
 pub use facts::Facts;
-pub use file_rules::{FileChoice, FilePlacement, FileRule, FileRules, LeftOutLine};
+pub use file_rules::{FileChoice, FilePlacement, FileRules, LeftOutLine, RuleInFile};
 pub use findings::{
     Assignment, ExaminedRelease, FindingKind, ReadRules, SteeringFinding, SteeringFindings,
     SteeringFormat,

@@ -1,16 +1,21 @@
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
-use import::{ImportOptions, Imported, Refused, Skipped};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use export::{RuleLine, SiteRules};
+use import::{ImportFormat, ImportOptions, Imported, Refused, Skipped};
 use schemars::JsonSchema;
 use serde::Serialize;
+use tuner::{SiteRulesRequest, import_site_rules, known_rules_formats};
 use vocabulary::units::format_counted;
 use vocabulary::{CommShape, Library, Warning};
 
 use super::{Answer, CliError, Console};
 use crate::values;
 
-/// Import measurements of other programs into a store
+/// Import measurements of other programs into a store, or a site's rules as a table
+///
+/// With --store, measurements are added to a store. With --output, a table is made of a file with which a site steers its
+/// MPI library.
 ///
 /// `fit`, `decide`, `explain` and `report` then use them like colltune's own. Imported measurements stay in the store,
 /// and a file is imported only once. Candidates are compared within a launch, so their times must be in the same file,
@@ -35,24 +40,38 @@ use crate::values;
 /// believed: tables of other numbers of ranks than --nodes and --ppn give, or of forced algorithms, are left out, and
 /// the same file can be imported for another shape. Lines of other programs among the rows are left out and counted.
 ///
+/// `openmpi` and `openmpi-json` are rules files of Open MPI's component tuned, recognised by what they look like. The table
+/// has what the release that --library names does with the file, as `colltune audit` says: a row that it replaces, hides
+/// or misreads is imported as it counts. Lines that no table can express are listed with the reason. The table decides
+/// about the shapes of --shapes, by default as many ranks as the rules begin with, on one node each, through the library's
+/// own settings (`--deployment library`). Nothing was measured, so no rule is confirmed before `validate --deployment
+/// library --confirm`. `diff`, `lookup`, `report` and `export` take the table like any other.
+///
 /// `colltune schema import` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   colltune import times.csv --format csv --store .colltune/hydra.db --library openmpi-4.0.5
   colltune import osu.txt --format osu --store night.db --library mpich-4.2.0 --nodes 4 --ppn 8
-  colltune decide .colltune/hydra.db --output tables/hydra.yaml")]
+  colltune decide .colltune/hydra.db --output tables/hydra.yaml
+  colltune import site/rules.conf --library openmpi-4.1.4 --shapes 1x8,2x8 --output tables/site.yaml")]
 pub(crate) struct ImportArgs {
-    /// The file with the measurements, or a folder of such files
+    /// The file with the measurements or the rules, or a folder of files with measurements
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The format of the file
-    #[arg(long, value_enum)]
-    format: MeasurementFormat,
-    /// The store, which is created if it does not exist
-    #[arg(long, value_name = "STORE")]
-    store: PathBuf,
-    /// The library that was measured, as in openmpi-4.1.4; needed for osu and imb
+    /// The format of the file; needed for measurements
+    #[arg(long, value_name = "FORMAT", value_parser = format_parser(), required_unless_present = "output")]
+    format: Option<ImportedFormat>,
+    /// The store for measurements, which is created if it does not exist
+    #[arg(long, value_name = "STORE", required_unless_present = "output")]
+    store: Option<PathBuf>,
+    /// The table to make of a site's rules
+    #[arg(long, short, value_name = "TABLE", conflicts_with = "store")]
+    output: Option<PathBuf>,
+    /// The shapes about which the table decides, as in 1x8,2x8
+    #[arg(long, value_name = "SHAPES", value_delimiter = ',', value_parser = values::parse_shape, requires = "output")]
+    shapes: Vec<CommShape>,
+    /// The library that was measured or reads the rules, as in openmpi-4.1.4; needed for all but csv
     #[arg(long, value_name = "NAME-VERSION", value_parser = values::parse_library)]
     library: Option<Library>,
     /// Number of nodes; needed for osu, and for csv without that column
@@ -93,14 +112,64 @@ pub(super) struct ImportOutput<'a> {
     imported: &'a Imported,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum MeasurementFormat {
-    /// Comma-separated values
-    Csv,
-    /// OSU micro-benchmarks
-    Osu,
-    /// Intel MPI Benchmarks
-    Imb,
+/// The output of `--json`: of measurements, or of rules.
+#[derive(JsonSchema, Serialize)]
+#[serde(untagged)]
+pub(super) enum ImportAnswer<'a> {
+    /// Measurements were added to a store.
+    Measurements(ImportOutput<'a>),
+    /// A table was made of a site's rules.
+    Rules(RulesOutput<'a>),
+}
+
+/// A table of a site's rules.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct RulesOutput<'a> {
+    /// The table's file.
+    table: &'a Path,
+    /// The library and the release whose treatment of the file counts.
+    library: String,
+    /// The lines from which the table's rules come.
+    rules: &'a [RuleLine],
+    /// The lines that are in no rule, or only in part.
+    left_out: Vec<LeftOutRule<'a>>,
+}
+
+/// A line that is in no rule, or only in part.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct LeftOutRule<'a> {
+    /// The line, from 1.
+    line: usize,
+    /// The reason, as a clause.
+    why: &'a str,
+}
+
+/// A format of files that can be imported.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum ImportedFormat {
+    Measurements(ImportFormat),
+    /// Rules of a site, by the name of their format.
+    Rules(String),
+}
+
+/// The formats of measurements by their names.
+const MEASUREMENTS: [(&str, ImportFormat); 3] = [
+    ("csv", ImportFormat::Csv),
+    ("osu", ImportFormat::Osu),
+    ("imb", ImportFormat::Imb),
+];
+
+/// The parser of the formats' names.
+fn format_parser() -> impl TypedValueParser<Value = ImportedFormat> {
+    let measurements = MEASUREMENTS.iter().map(|(name, _)| *name);
+    let names: Vec<&str> = measurements.chain(known_rules_formats()).collect();
+    PossibleValuesParser::new(names).map(|name| {
+        let known = MEASUREMENTS.iter().find(|(known, _)| *known == name);
+        match known {
+            Some((_, format)) => ImportedFormat::Measurements(*format),
+            None => ImportedFormat::Rules(name),
+        }
+    })
 }
 
 /// The most skipped lines of a file for which warnings are printed.
@@ -108,12 +177,92 @@ const MOST_SKIPPED: usize = 40;
 
 impl ImportArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let (output, store) = (self.output.as_deref(), self.store.as_deref());
+        match (&self.format, output, store) {
+            (Some(ImportedFormat::Measurements(format)), None, Some(store)) => {
+                self.import_measurements(store, *format, console)
+            }
+            (Some(ImportedFormat::Measurements(_)), _, _) => Err(CliError::ImportOption {
+                option: "`--output`",
+                kind: "measurements",
+                remedy: "name the store with `--store`, and make a table with `colltune decide`",
+            }),
+            (Some(ImportedFormat::Rules(name)), Some(output), _) => {
+                self.import_rules(Some(name), output, console)
+            }
+            (None, Some(output), _) => self.import_rules(None, output, console),
+            (_, None, _) => Err(CliError::ImportOption {
+                option: "`--store`",
+                kind: "rules",
+                remedy: "name the table with `--output`",
+            }),
+        }
+    }
+
+    fn import_rules(
+        &self,
+        format: Option<&String>,
+        output: &Path,
+        console: Console,
+    ) -> Result<Answer, CliError> {
+        let Some(library) = self.library.clone() else {
+            return Err(CliError::ImportOption {
+                option: "a missing `--library`",
+                kind: "rules",
+                remedy: "name the release that reads the file, as `NAME-VERSION`",
+            });
+        };
+        let inputs = [("`FILE`", Some(self.file.as_path()))];
+        tuner::check_outputs_differ(&[("`--output`", Some(output))], &inputs)?;
+        let request = SiteRulesRequest {
+            file: self.file.clone(),
+            format: format.cloned(),
+            library,
+            shapes: self.shapes.clone(),
+            output: output.to_owned(),
+        };
+        let SiteRules {
+            lines, left_out, ..
+        } = import_site_rules(&request)?;
+        let file = self.file.display();
+        if self.json {
+            let left_out = left_out.iter().map(|left| LeftOutRule {
+                line: left.line,
+                why: &left.why,
+            });
+            console.print_json(&ImportAnswer::Rules(RulesOutput {
+                table: output,
+                library: request.library.to_string(),
+                rules: &lines,
+                left_out: left_out.collect(),
+            }))?;
+            return Ok(Answer::Good);
+        }
+        for left in left_out.iter().take(MOST_SKIPPED) {
+            console.warn(format_args!("{file}:{}: left out: {}", left.line, left.why));
+        }
+        if let more @ 1.. = left_out.len().saturating_sub(MOST_SKIPPED) {
+            console.warn(format_args!(
+                "{file}: left out: {more} more lines; --json lists all"
+            ));
+        }
+        console.remark(format!(
+            "{} has {} of {file}, as {} treats it, none of them confirmed",
+            output.display(),
+            format_counted(lines.len(), "rule"),
+            request.library
+        ))?;
+        Ok(Answer::Good)
+    }
+
+    fn import_measurements(
+        &self,
+        store: &Path,
+        format: ImportFormat,
+        console: Console,
+    ) -> Result<Answer, CliError> {
         let options = ImportOptions {
-            format: match self.format {
-                MeasurementFormat::Csv => import::ImportFormat::Csv,
-                MeasurementFormat::Osu => import::ImportFormat::Osu,
-                MeasurementFormat::Imb => import::ImportFormat::Imb,
-            },
+            format,
             library: self.library.clone(),
             nodes: self.shape.map(|shape| shape.nodes).or(self.nodes),
             ppn: self.shape.map(|shape| shape.ppn).or(self.ppn),
@@ -121,15 +270,16 @@ impl ImportArgs {
             baseline: self.baseline.clone(),
             materiality: self.materiality,
         };
-        let imported = import::import_files(&self.file, &self.store, &options)?;
+        let imported = import::import_files(&self.file, store, &options)?;
         self.warn_of_left_out(&imported, console);
         if self.json {
-            console.print_json(&ImportOutput {
-                store: &self.store,
-                imported: &imported,
-            })?;
+            let imported = &imported;
+            console.print_json(&ImportAnswer::Measurements(ImportOutput {
+                store,
+                imported,
+            }))?;
         } else {
-            console.remark(self.describe_imported(&imported))?;
+            console.remark(describe_imported(store, &imported))?;
         }
         Ok(Answer::Good)
     }
@@ -182,20 +332,20 @@ impl ImportArgs {
             ));
         }
     }
+}
 
-    fn describe_imported(&self, imported: &Imported) -> String {
-        let known = match imported.known.len() {
-            0 => String::new(),
-            known => format!("; already in the store: {}", format_counted(known, "file")),
-        };
-        format!(
-            "{} holds {} of {} in {} and {} of {}{known}",
-            self.store.display(),
-            format_counted(imported.repetitions, "time"),
-            format_counted(imported.candidates, "candidate"),
-            format_counted(imported.cells, "cell"),
-            format_counted(imported.launches.len(), "launch"),
-            imported.library
-        )
-    }
+fn describe_imported(store: &Path, imported: &Imported) -> String {
+    let known = match imported.known.len() {
+        0 => String::new(),
+        known => format!("; already in the store: {}", format_counted(known, "file")),
+    };
+    format!(
+        "{} holds {} of {} in {} and {} of {}{known}",
+        store.display(),
+        format_counted(imported.repetitions, "time"),
+        format_counted(imported.candidates, "candidate"),
+        format_counted(imported.cells, "cell"),
+        format_counted(imported.launches.len(), "launch"),
+        imported.library
+    )
 }

@@ -44,7 +44,7 @@ const ANSWERS: [VerbSchema; 23] = [
     ("evaluate", schema_of::<evaluate::EvaluateOutput>),
     ("explain", schema_of::<results::Explanation>),
     ("fit", schema_of::<fit::FitOutput>),
-    ("import", schema_of::<import::ImportOutput>),
+    ("import", schema_of::<import::ImportAnswer>),
     ("jobs", schema_of::<Vec<tuner::JobRow>>),
     ("lookup", schema_of::<table::DecisionJson>),
     ("measure", schema_of::<measure::MeasureOutput>),

@@ -32,9 +32,11 @@ use crate::values;
 /// launches confirm them. If the table changes, the export beside it is written again. --keep-table leaves both as they
 /// are.
 ///
-/// --confirm marks unconfirmed rules as confirmed, such as those of imported measurements and of tables of version
-/// 0.1, if their candidate is significantly faster, by the campaign's `materiality` or more, at every point, including
-/// a probe between each two measured sizes. Their speed-up is then that of these launches, and their confidence
+/// Imported rules of a site, which nobody has measured, are tested at the sizes of the campaign.
+///
+/// --confirm marks unconfirmed rules as confirmed, such as those of imports and of tables of version 0.1, if their
+/// candidate is significantly faster, by the campaign's `materiality` or more, at every point, including a probe between
+/// each two measured sizes. Their speed-up is then that of these launches, and their confidence
 /// medium, since only the campaign's own `pattern` of calls is measured. Sizes below the smallest and above the largest
 /// measured size are not confirmed.
 ///

@@ -71,10 +71,10 @@ impl Format for Presets {
         let counts = |shape: CommShape| named.is_empty() || named.contains(&shape);
         let mut choices = Choices::from_shapes(table, &library, class, options, counts);
         if options.policy.extrapolate {
-            let all = choices.collectives.values_mut().flatten();
-            let is_extended = all
-                .map(extend_to_all_sizes)
-                .fold(false, |any, extended| any || extended);
+            let mut is_extended = false;
+            for shape in choices.collectives.values_mut().flatten() {
+                is_extended |= extend_to_all_sizes(shape);
+            }
             if is_extended {
                 notes.push(
                     "As requested, messages smaller or larger than all measured ones get the nearest preset \

@@ -9,7 +9,7 @@ use vocabulary::units::format_counted;
 
 use super::algorithms::{self, Measure, message_measure, sizes_in_files};
 use super::plan::{PlannedRules, RulesPlan};
-use super::reader::{self, File, FileRule};
+use super::reader::{self, File, ReadRule};
 use crate::choices::choose_release;
 use crate::{ExportError, Exported, Format, Options, RanksRules, header};
 
@@ -146,7 +146,7 @@ fn rules_text(collectives: &[PlannedRules]) -> String {
                 algorithm: name,
             } in rows
             {
-                let FileRule {
+                let ReadRule {
                     bytes,
                     algorithm,
                     fanout,
@@ -189,7 +189,7 @@ fn communicator_sizes(planned: &PlannedRules) -> Vec<(u32, Option<&RanksRules>)>
 
 /// A row with the name of its algorithm.
 struct NamedRow {
-    rule: FileRule,
+    rule: ReadRule,
     algorithm: String,
 }
 
@@ -219,16 +219,16 @@ fn row_for_algorithm(collective: Collective, native: Option<&crate::Native>) -> 
     };
     match native.and_then(|native| Some((native, number(&native.id)?))) {
         None => NamedRow {
-            rule: FileRule::default(),
+            rule: ReadRule::default(),
             algorithm: "Open MPI decides".to_owned(),
         },
         Some((native, algorithm)) => {
             let segment_bytes = native.segment_bytes.unwrap_or(0);
-            let rule = FileRule {
+            let rule = ReadRule {
                 algorithm,
                 fanout: algorithms::required_fanout(collective, native),
                 segment_bytes: u32::try_from(segment_bytes).unwrap_or(0),
-                ..FileRule::default()
+                ..ReadRule::default()
             };
             NamedRow {
                 rule,
@@ -250,7 +250,7 @@ fn compare_with_plan(planned: &PlannedRules, file: &File) -> Result<(), ExportEr
             let native = governing.and_then(|rules| sizes.expected_choice(rules, bytes, ranks));
             let expected = row_for_algorithm(collective, native).rule;
             let found = file.find_row(collective, ranks, sizes.size_in_file(bytes, ranks));
-            if found.map(|row| FileRule { bytes: 0, ..row }) != Some(expected) {
+            if found.map(|row| ReadRule { bytes: 0, ..row }) != Some(expected) {
                 return Err(ExportError::Unfaithful(format!(
                     "for {collective} of {bytes} bytes on {ranks} ranks the file says {found:?} \
                      instead of {expected:?}"

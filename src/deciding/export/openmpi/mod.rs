@@ -13,7 +13,7 @@ pub(crate) mod site;
 
 pub use classic::Classic;
 pub use json::Json;
-pub use reader::{File, FileRule, read_rules};
+pub use reader::{File, ReadRule, read_rules};
 
 /// Whether the component han takes precedence over `coll/tuned` on several nodes, unless it is excluded.
 fn has_han_first(version: &str) -> bool {

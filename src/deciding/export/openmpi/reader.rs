@@ -14,11 +14,11 @@ pub struct File {
 }
 
 /// A number of ranks with its rows.
-type CommunicatorSize = (u32, Vec<FileRule>);
+type CommunicatorSize = (u32, Vec<ReadRule>);
 
 /// The rule from a message size on; by default the library decides for all sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct FileRule {
+pub struct ReadRule {
     /// The smallest message, in the library's measure.
     pub bytes: u64,
     /// The number of the algorithm; 0 leaves the decision to the library.
@@ -32,7 +32,7 @@ pub struct FileRule {
 impl File {
     /// The row that the library applies to a call: of the last communicator size and the last message size that are not
     /// larger. `None` if there are no rules for the collective.
-    pub fn find_row(&self, collective: Collective, ranks: u32, bytes: u64) -> Option<FileRule> {
+    pub fn find_row(&self, collective: Collective, ranks: u32, bytes: u64) -> Option<ReadRule> {
         let number = algorithms::collective_number(collective)?;
         let (_, sizes) = self.collectives.iter().find(|(n, _)| *n == number)?;
         let of_ranks = sizes.iter().rfind(|(size, _)| *size <= ranks);
@@ -94,7 +94,7 @@ pub fn read_rules(text: &str) -> Result<File, ExportError> {
 fn read_rows(
     numbers: &mut Numbers<'_>,
     collective: Collective,
-) -> Result<Vec<FileRule>, ExportError> {
+) -> Result<Vec<ReadRule>, ExportError> {
     let count = numbers.next_number("a number of rows")?;
     if count == 0 {
         return Err(numbers.fault("there are no rows".to_owned()));
@@ -103,7 +103,7 @@ fn read_rows(
         return Err(numbers.fault(format!("{collective} may have one row only")));
     }
     let algorithms = algorithms::algorithm_ids(collective).len();
-    let mut rows: Vec<FileRule> = Vec::new();
+    let mut rows: Vec<ReadRule> = Vec::new();
     for _ in 0..count {
         let bytes = numbers.next_number_up_to("a message size", LARGEST)?;
         match rows.last() {
@@ -119,7 +119,7 @@ fn read_rows(
         if algorithm as usize > algorithms {
             return Err(numbers.fault(format!("{collective} has no algorithm {algorithm}")));
         }
-        rows.push(FileRule {
+        rows.push(ReadRule {
             bytes,
             algorithm,
             fanout: numbers.next_number("a fanout")?,

@@ -277,7 +277,7 @@ struct HeldConditions {
 }
 
 impl HeldConditions {
-    fn add(&mut self, condition: String) {
+    fn add_condition(&mut self, condition: String) {
         *self.counts.entry(condition.clone()).or_insert(0) += 1;
         self.added.push(condition);
     }
@@ -462,10 +462,10 @@ impl SelectionFile {
                 }
             }
             let before = self.holds.added.len();
-            self.holds.add(key.clone());
+            self.holds.add_condition(key.clone());
             self.examine_siblings(&member.value, collective);
             self.holds.forget_after(before);
-            self.holds.add(format!("!{key}"));
+            self.holds.add_condition(format!("!{key}"));
         }
         self.holds.forget_after(held);
         if let (Some(line), None) = (open, any) {

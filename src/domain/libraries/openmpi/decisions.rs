@@ -5,7 +5,7 @@ use schedule::Collective;
 use super::rows::{self, Row, Span};
 use super::tuned::{TunedCollective, collective_by_number};
 use super::{classic, rules_json};
-use crate::file_rules::{FileChoice, FilePlacement, FileRule, FileRules, LeftOutLine};
+use crate::file_rules::{FileChoice, FilePlacement, FileRules, LeftOutLine, RuleInFile};
 use crate::findings::{ExaminedRelease, SteeringFinding};
 
 /// The rules of a file for `tuned`, in either format.
@@ -57,9 +57,9 @@ fn collect_classic(release: &ExaminedRelease<'_>, text: &str, into: &mut FileRul
         let mut later = all[place..].iter();
         let replaced = later.find(|later| later.number == rules.number);
         let usable = match replaced {
-            Some(later) => Err(format!(
+            Some(newer) => Err(format!(
                 "{} is given again in line {}",
-                tuned.name, later.line
+                tuned.name, newer.line
             )),
             None => collective_of_tables(tuned),
         };
@@ -137,7 +137,7 @@ impl RankRules<'_> {
                 row,
                 &mut into.left_out,
             );
-            into.rules.push(FileRule {
+            into.rules.push(RuleInFile {
                 ranks: as_sizes(self.ranks),
                 bytes: as_sizes(bytes),
                 ..rule
@@ -151,8 +151,8 @@ impl RankRules<'_> {
 }
 
 /// The rule for all sizes which leaves the choice to the library.
-pub(super) fn left_to_library(line: usize, collective: Collective, ranks: [u64; 2]) -> FileRule {
-    FileRule {
+pub(super) fn left_to_library(line: usize, collective: Collective, ranks: [u64; 2]) -> RuleInFile {
+    RuleInFile {
         line,
         collective,
         ranks,
@@ -169,7 +169,7 @@ pub(super) fn file_rule(
     collective: Collective,
     row: &Row,
     left_out: &mut Vec<LeftOutLine>,
-) -> FileRule {
+) -> RuleInFile {
     let numbers = release.version_numbers();
     let algorithm = tuned.algorithm(numbers, row.algorithm);
     if row.algorithm != 0 && algorithm.is_none() {
@@ -194,7 +194,7 @@ pub(super) fn file_rule(
             ),
         }
     });
-    FileRule {
+    RuleInFile {
         choice: known,
         ..left_to_library(row.line, collective, [0, u64::MAX])
     }

@@ -83,8 +83,8 @@ pub(super) fn covered_up_to(bounds: &[i64]) -> Vec<Option<Span>> {
             None => Some(begin),
         };
         let span = first.and_then(|first| Span::unless_empty(first, last));
-        if let Some(Span { first, last }) = span {
-            take_span(&mut taken, first, last);
+        if let Some(span) = span {
+            take_span(&mut taken, span.first, span.last);
         }
         covered.push(span);
     }
@@ -98,11 +98,10 @@ fn take_span(taken: &mut BTreeMap<i64, i64>, mut first: i64, mut last: i64) {
     {
         (first, last) = (*earlier, last.max(*end));
     }
-    while let Some((later, end)) = taken.range(first..).next()
-        && last.checked_add(1).is_none_or(|next| *later <= next)
+    while let Some((&later, &end)) = taken.range(first..).next()
+        && last.checked_add(1).is_none_or(|next| later <= next)
     {
-        let later = *later;
-        last = last.max(*end);
+        last = last.max(end);
         taken.remove(&later);
     }
     taken.insert(first, last);
@@ -127,15 +126,14 @@ impl CoveringRules {
     }
 
     /// Adds a rule.
-    pub(super) fn add(&mut self, span: Span, line: usize) {
+    pub(super) fn add_rule(&mut self, span: Span, line: usize) {
         if span.first > span.last || self.line_covering(span).is_some() {
             return;
         }
-        while let Some((first, rule)) = self.0.range(span.first..).next()
+        while let Some((&narrower, rule)) = self.0.range(span.first..).next()
             && rule.last <= span.last
         {
-            let first = *first;
-            self.0.remove(&first);
+            self.0.remove(&narrower);
         }
         let Span { first, last } = span;
         self.0.insert(first, CoveringRule { last, line });

@@ -11,7 +11,7 @@ use super::decisions::{as_sizes, collective_of_tables, file_rule, left_to_librar
 use super::numbers::in_message;
 use super::rows::{CoveringRules, Row, Span, examine_choice};
 use super::tuned::{NUMBERED, TunedCollective};
-use crate::file_rules::{FilePlacement, FileRule, FileRules, LeftOutLine};
+use crate::file_rules::{FilePlacement, FileRules, LeftOutLine, RuleInFile};
 use crate::findings::{ExaminedRelease, FindingKind::*, SteeringFindings};
 use crate::json::{JsonContent, JsonDialect, JsonMember, JsonValue, parse_json};
 
@@ -254,7 +254,7 @@ fn examine_communicators(
                 "sort the narrower rules before the wider ones",
             );
         } else {
-            taken[distribution].add(ranks, entry.line);
+            taken[distribution].add_rule(ranks, entry.line);
         }
         let Some(rules) = entry.member("rules") else {
             found.report(
@@ -346,7 +346,7 @@ fn examine_rules(
         let Some(number) = read_algorithm(release, collective, rule, found) else {
             continue;
         };
-        taken.add(bytes, rule.line);
+        taken.add_rule(bytes, rule.line);
         choices.push((number, segment));
         let row = Row {
             line: rule.line,
@@ -387,9 +387,9 @@ pub(super) fn collect_rules(release: &ExaminedRelease<'_>, text: &str, into: &mu
         let mut later = members[place..].iter();
         let replaced = later.find(|later| later.key == member.key);
         let usable = match replaced {
-            Some(later) => Err(format!(
+            Some(newer) => Err(format!(
                 "{} is given again in line {}",
-                member.key, later.line
+                member.key, newer.line
             )),
             None => collective_of_tables(tuned),
         };
@@ -449,7 +449,7 @@ impl RuleCollector<'_> {
             self.collect_rule(rule, ranks, placement, into);
         }
         // The rules behind are not consulted for these communicators.
-        into.rules.push(FileRule {
+        into.rules.push(RuleInFile {
             placement,
             ..left_to_library(entry.line, self.collective, ranks)
         });
@@ -501,7 +501,7 @@ impl RuleCollector<'_> {
             &row,
             &mut into.left_out,
         );
-        into.rules.push(FileRule {
+        into.rules.push(RuleInFile {
             ranks,
             placement,
             bytes,

@@ -346,3 +346,74 @@ fn imported_times_of_forced_algorithms_can_be_exported() {
         "{rules}"
     );
 }
+
+const SITE_RULES: &str = "2\n7 1 4 3\n0 6 0 0\n4096 5 0 65536\n1048576 9 0 0\n11 1 4 1\n0 5 0 0\n";
+
+#[test]
+fn rules_of_a_site_become_a_table_that_other_verbs_take() {
+    let place = Place::new();
+    place.write("rules.conf", SITE_RULES);
+    let import = "import rules.conf --library openmpi-4.1.4 --shapes 1x4,2x4 --output site.yaml";
+    let ran = place.run_line(import);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    let left_out = "rules.conf:7: left out: the algorithm gives wrong results for operators that do not commute";
+    assert!(ran.err.contains(left_out), "{ran:?}");
+    let json = place.run_line(&format!("{import} --json"));
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["library"], "openmpi-4.1.4");
+    assert_eq!(json["rules"][2]["line"], 4);
+    assert_eq!(
+        json["rules"][2]["candidate"],
+        "native:bcast/binary_tree[segment_bytes=64K]"
+    );
+    assert_eq!(json["left_out"][0]["line"], 7);
+    let lookup = "lookup site.yaml --collective bcast --nodes 2 --ppn 4 --bytes 1M --deployment library --json";
+    let found = place.run_line(lookup);
+    assert_eq!(found.code, Some(0), "{found:?}");
+    assert!(found.out.contains("scatter_allgather_ring"), "{found:?}");
+    // Nothing was measured, so nothing is exported unless one asks for it.
+    let export = "export site.yaml --format openmpi --assume-commutative";
+    let kept = place.run_line(&format!("{export} --output kept.conf"));
+    assert_eq!(kept.code, Some(0), "{kept:?}");
+    let unconfirmed = "--unconfirmed --min-confidence low --output again.conf";
+    let exported = place.run_line(&format!("{export} {unconfirmed}"));
+    assert_eq!(exported.code, Some(0), "{exported:?}");
+    let again = "import again.conf --library openmpi-4.1.4 --shapes 1x4,2x4 --output again.yaml";
+    assert_eq!(place.run_line(again).code, Some(0));
+    let rules_of = |file: &str| {
+        let text = place.read(file);
+        let (_, rules) = text.split_once("collectives:").unwrap();
+        rules.to_owned()
+    };
+    assert_eq!(rules_of("site.yaml"), rules_of("again.yaml"));
+    assert!(!place.read("kept.conf").contains("4096"));
+}
+
+#[test]
+fn rules_that_cannot_be_imported_are_refused_with_a_remedy() {
+    let place = Place::new();
+    place.write("rules.conf", SITE_RULES);
+    place.write("bad.conf", "1\n7 1 4 1\n64 6 0 0\n");
+    place.write("text.txt", "no numbers here\n");
+    let run = |words: &str| place.run_line(&format!("import {words}"));
+    let output = "--library openmpi-4.1.4 --output site.yaml";
+    run(&format!("bad.conf {output}")).bad(
+        2,
+        &[
+            "bad.conf:3: openmpi-4.1.4 ignores the whole file: the first message size is 64",
+            "colltune audit",
+        ],
+    );
+    run(&format!("text.txt {output}")).bad(2, &["does not look like rules", "--format"]);
+    // As Open MPI does, the first rules also hold for fewer ranks.
+    assert_eq!(
+        run(&format!("rules.conf {output} --shapes 1x3")).code,
+        Some(0)
+    );
+    run("rules.conf --output site.yaml").bad(2, &["a missing `--library`"]);
+    run(&format!("rules.conf --format csv {output}"))
+        .bad(2, &["does not go with files of measurements", "--store"]);
+    run("rules.conf --format openmpi --store site.db").bad(2, &["--output"]);
+    run("rules.conf --library mpich-4.0.2 --output site.yaml")
+        .bad(2, &["does not look like rules of mpich-4.0.2"]);
+}

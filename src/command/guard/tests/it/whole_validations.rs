@@ -231,3 +231,58 @@ fn nothing_is_launched_without_points_or_the_probes_that_confirming_needs() {
         "{empty:?}"
     );
 }
+
+#[test]
+fn imported_rules_are_tested_at_the_sizes_of_the_campaign() {
+    let Tuned { folder, mut table } = tuned();
+    // As an import leaves them: nothing was measured, and nothing is confirmed.
+    table.provenance.launches = 0;
+    for entry in table.collectives.values_mut().flatten() {
+        entry.measured.clear();
+        entry.candidates.clear();
+        for rule in &mut entry.rules {
+            rule.confirmed = false;
+            rule.speedup = None;
+        }
+    }
+    let path = folder.path().join("imported.yaml");
+    table.save(&path).expect("written");
+    let imported = Spoilt {
+        table: Table::load(&path).expect("a table"),
+        folder,
+        path,
+    };
+    let request = ValidateRequest {
+        cells: None,
+        probing: Probing {
+            seed: 7,
+            number: None,
+            each_gap: true,
+        },
+        materiality: 0.0,
+        ..imported.request(updated(false, true))
+    };
+    let mut listener = Listener::default();
+    let outcome = imported
+        .validate(&request, &mut listener)
+        .expect("validated");
+    let points = &outcome.validated.points;
+    assert!(points.iter().all(|found| found.point.recorded.is_none()));
+    assert!(!outcome.changes.confirmed.is_empty(), "{outcome:#?}");
+    let now = Table::load(&imported.path).expect("a table");
+    let confirmed_now = now.entries().flat_map(|entry| &entry.rules);
+    assert!(confirmed_now.filter(|rule| rule.confirmed).count() > 0);
+    // The file has the times of these launches, and no others.
+    let times: Vec<f64> = points
+        .iter()
+        .filter_map(|found| found.default_seconds)
+        .collect();
+    let kept: Vec<_> = now.entries().flat_map(|entry| &entry.measured).collect();
+    assert!(!kept.is_empty());
+    for point in kept {
+        let known = times
+            .iter()
+            .any(|seconds| (seconds / point.default_seconds - 1.0).abs() < 1e-3);
+        assert!(known, "{point:?}");
+    }
+}

@@ -253,10 +253,10 @@ fn irregular_collectives_are_measured_with_each_distribution() {
     // Few sizes, since one rule holds for all of them.
     let sizes: Vec<u64> = campaign(named).sizes[&Collective::Alltoallv].clone();
     assert_eq!(sizes, [16, 256, 4096, 65_536]);
-    let sizes = &campaign("collectives: [gatherv, allgatherv]\n").sizes;
-    assert_eq!(sizes[&gatherv], [1024, 16 << 10, 256 << 10, 4 << 20]);
+    let by_default = &campaign("collectives: [gatherv, allgatherv]\n").sizes;
+    assert_eq!(by_default[&gatherv], [1024, 16 << 10, 256 << 10, 4 << 20]);
     let bcast = &campaign("").sizes[&bcast];
-    assert_eq!(sizes[&Collective::Allgatherv], *bcast);
+    assert_eq!(by_default[&Collective::Allgatherv], *bcast);
     assert!(found.iter().all(Cell::is_possible));
 }
 

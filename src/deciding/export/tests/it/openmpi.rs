@@ -1,7 +1,7 @@
 //! Classic rules files.
 
 use export::Options;
-use export::openmpi::{File, FileRule, read_rules};
+use export::openmpi::{File, ReadRule, read_rules};
 use schedule::Collective;
 use table::{Deployment, OperatorClass, Policy, Query, Table};
 use vocabulary::{CommShape, RankOrder};
@@ -58,7 +58,7 @@ fn the_environment_excludes_han_if_it_would_take_precedence() {
 
 /// A row without its threshold: algorithm, fanout, segment size.
 fn row(file: &File, collective: Collective, ranks: u32, bytes: u64) -> Option<[u32; 3]> {
-    let FileRule {
+    let ReadRule {
         algorithm,
         fanout,
         segment_bytes,

@@ -438,6 +438,6 @@ fn irregular_collectives_of_osu_are_sized_by_all_parts() {
         "gatherv 2x4 128 byte #1",
         "scatterv 2x4 128 byte #1",
     ];
-    let expected: Vec<_> = expected.map(|text| (text.to_owned(), 919)).into();
+    let expected: Vec<_> = expected.map(|cell| (cell.to_owned(), 919)).into();
     assert_eq!(short(&desk.samples()), expected);
 }

@@ -277,7 +277,7 @@ fn settings_below(stronger: &[(&str, &str)], text: &str) -> SteeringFindings {
     let mut formats = library.steering_formats().iter();
     let format = formats
         .find(|format| format.name == "openmpi-parameters")
-        .unwrap();
+        .expect("a format");
     let release = release("4.1.4");
     let given = (format.examine)(&release, text).assignments;
     let place = "the environment".to_owned();
@@ -335,7 +335,7 @@ fn of_several_names_of_a_variable_the_strongest_counts() {
     let (library, release) = (library("mpich"), release("4.0.2"));
     let found = settings(library, &release, AssignmentSource::Environment, &given);
     assert_eq!(lines_and_kinds(&found), "0 no-effect, 0 no-effect");
-    let in_force: Vec<_> = found.assignments.iter().map(|set| &*set.name).collect();
+    let in_force: Vec<_> = found.assignments.iter().map(|kept| &*kept.name).collect();
     assert_eq!(
         in_force,
         [

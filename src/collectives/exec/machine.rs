@@ -200,8 +200,10 @@ impl Machine {
 
     /// Reserves memory for requests, both of this round and of the next one: the two lists are swapped in many rounds.
     fn reserve_requests(&mut self, requests: usize) {
+        // The same in both, as each is the other one in the next call if there is an odd number of swaps.
+        let most = self.current.len().max(self.ahead.len()) + requests;
         for list in [&mut self.current, &mut self.ahead] {
-            list.reserve(requests);
+            list.reserve_in_all(most);
         }
     }
 

@@ -50,6 +50,16 @@ impl Requests {
         self.started.reserve(requests);
     }
 
+    /// Reserves memory for so many in all.
+    pub(crate) fn reserve_in_all(&mut self, requests: usize) {
+        self.started
+            .reserve(requests.saturating_sub(self.started.len()));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.started.len()
+    }
+
     pub(crate) fn push(&mut self, request: ffi::MPI_Request) {
         self.started.push(request);
     }

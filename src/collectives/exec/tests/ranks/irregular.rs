@@ -3,6 +3,7 @@
 
 use std::ffi::c_int;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use exec::constants::{MPI_Datatype, in_place};
@@ -15,6 +16,7 @@ use vocabulary::{Parameters, Through};
 
 use crate::doing;
 use crate::kind::{Kind, kinds};
+use crate::lean::ALLOCATIONS;
 use crate::shared;
 
 /// Calls with other arguments, one after the other, of each prepared collective.
@@ -569,8 +571,16 @@ impl Case {
                     .bytes
                     .as_mut_slice()
                     .copy_from_slice(before.as_slice());
+                let allocated = ALLOCATIONS.load(Ordering::Relaxed);
                 // SAFETY: the memory is what the arguments say.
                 unsafe { prepared.call(communicator, &call.arguments)? };
+                let allocations = ALLOCATIONS.load(Ordering::Relaxed) - allocated;
+                if time > 0 && allocations > 0 {
+                    eprintln!(
+                        "{algorithm}{parameters}: {allocations} allocations in a repeated call"
+                    );
+                    failures += 1;
+                }
                 calls += 1;
                 let is_right = call.output.bytes.as_slice() == call.expected
                     && call.input.bytes.as_slice() == given.as_slice();

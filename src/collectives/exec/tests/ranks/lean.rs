@@ -16,7 +16,7 @@ use crate::shared;
 /// Counts the allocations of this process; the library's own are not among them.
 struct Counting;
 
-static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+pub(crate) static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 static BYTES: AtomicU64 = AtomicU64::new(0);
 
 // SAFETY: the system's allocator does it all.

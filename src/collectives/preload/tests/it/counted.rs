@@ -125,12 +125,8 @@ fn expected_reason(name: &str) -> &'static str {
     if name.ends_with("_init") {
         return "persistent";
     }
-    match name {
-        _ => {
-            assert!(name.starts_with('i'), "{name}");
-            "nonblocking"
-        }
-    }
+    assert!(name.starts_with('i'), "{name}");
+    "nonblocking"
 }
 
 /// Checks the reasons of rows.

@@ -130,8 +130,8 @@ fn pass_unevenly(runtime: &Runtime, on: &impl runtime::Communicating) -> Result<
         }
         data
     };
-    let blocks = |counts| SliceBlocks {
-        counts,
+    let blocks = |of_ranks| SliceBlocks {
+        counts: of_ranks,
         displacements: &apart,
     };
     let sent = filled(&|other| (rank, other), &|_| rank + 1);

@@ -214,24 +214,24 @@ fn irregular_collectives_have_their_own_names_and_conditions() {
         text.contains("\"comm_size<=4\":{\"algorithm=MPIR_Gatherv_allcomm_linear\":{}}"),
         "{text}"
     );
-    let text = of(
+    let of_blocks = of(
         "alltoallv",
         "mean bytes of a block, from one rank to another",
         &rule("0", "alltoallv/scattered"),
     );
-    let own = "\"is_sendbuf_inplace=no\":{\"algorithm=MPIR_Alltoallv_intra_scattered\":{}}";
-    assert!(text.contains(own), "{text}");
+    let scattered = "\"is_sendbuf_inplace=no\":{\"algorithm=MPIR_Alltoallv_intra_scattered\":{}}";
+    assert!(of_blocks.contains(scattered), "{of_blocks}");
     let rules = format!(
         "{}, {{from: 4K, candidate: default, confidence: high}}",
         rule("0", "allgatherv/ring")
     );
-    let text = of(
+    let by_total = of(
         "allgatherv",
         "bytes of all ranks' contributions together",
         &rules,
     );
-    let own = "\"total_msg_size<=4095\":{\"algorithm=MPIR_Allgatherv_intra_ring\":{}}";
-    assert!(text.contains(own), "{text}");
+    let ring = "\"total_msg_size<=4095\":{\"algorithm=MPIR_Allgatherv_intra_ring\":{}}";
+    assert!(by_total.contains(ring), "{by_total}");
 }
 
 #[test]

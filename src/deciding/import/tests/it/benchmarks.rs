@@ -437,6 +437,6 @@ fn irregular_collectives_of_osu_are_sized_by_all_parts() {
         "alltoallv 2x4 16 byte #1",
         "alltoallw 2x4 16 byte #1",
     ];
-    let expected: Vec<_> = expected.map(|text| (text.to_owned(), 919)).into();
+    let expected: Vec<_> = expected.map(|row| (row.to_owned(), 919)).into();
     assert_eq!(short(&desk.samples()), expected);
 }

@@ -327,12 +327,12 @@ fn rows_of_irregular_collectives_may_name_a_distribution() {
         ),
         "{refusal}"
     );
-    let refusal = desk.refusal(
+    let unknown = desk.refusal(
         &format!("{header}gatherv,default,,4,8,skewd,3e-6\n"),
         &csv(),
     );
     assert!(
-        refusal.contains("write one of uniform, skewed, sparse, dominated"),
-        "{refusal}"
+        unknown.contains("write one of uniform, skewed, sparse, dominated"),
+        "{unknown}"
     );
 }

@@ -7,7 +7,7 @@ use schedule::Collective;
 use testkit::mpi::chosen_family;
 
 /// The algorithms of Open MPI 4.1, numbered from 1 as in its documentation and sources.
-const OPEN_MPI: [(Collective, &[&str]); 14] = [
+const OPEN_MPI: [(Collective, &[&str]); 13] = [
     (
         Collective::Bcast,
         &[
@@ -101,10 +101,6 @@ const OPEN_MPI: [(Collective, &[&str]); 14] = [
     (Collective::Scan, &["linear", "recursive_doubling"]),
     (Collective::Exscan, &["linear", "recursive_doubling"]),
     (Collective::Alltoallv, &["basic_linear", "pairwise"]),
-    (
-        Collective::Allgatherv,
-        &["default", "bruck", "ring", "neighbor", "two_proc"],
-    ),
 ];
 
 /// The algorithms of MPICH 4.0, without the nonblocking collectives and compositions over nodes.

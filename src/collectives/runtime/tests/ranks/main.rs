@@ -47,6 +47,7 @@ fn main() -> Result<(), RuntimeError> {
     let half = half.expect("every rank has a colour");
     combine(&runtime, &half)?;
     pass(&runtime, &half)?;
+    pass_unevenly(&runtime, &half)?;
     mistakes(&runtime, &world);
     refuse_groups(&runtime, &world, &half);
     let summary = runtime.summary();

@@ -1,5 +1,5 @@
-! Collectives that tables do not decide about, from Fortran: a gatherv, and nonblocking ones that are
-! completed one by one and together with a message.
+! Collectives that tables do not decide about, from Fortran: nonblocking ones that are completed one by one and together
+! with a message. A gatherv collects what they should give.
 program counted
     implicit none
     include 'mpif.h'

@@ -99,7 +99,7 @@ fn of_several_places_the_most_important_counts_and_the_others_are_not_followed()
         "site.conf",
         &(naming(&rules.display().to_string()) + switch),
     );
-    place.write("user.conf", &naming(""));
+    place.write("user.conf", naming(""));
     let lists = |files: &[&str], environment: &[(&str, &str)]| {
         let files: Vec<String> = files
             .iter()

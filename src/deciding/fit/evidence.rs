@@ -81,19 +81,18 @@ impl Analysis {
             .flatten()
             .copied()
             .collect();
-        let evidence = |decision: &CellDecision| {
-            evidence_from_decision(decision, &self.repetitions.never_valid)
-        };
+        let evidence =
+            |of_cell: &CellDecision| evidence_from_decision(of_cell, &self.repetitions.never_valid);
         if !query.collective.is_irregular() {
             return nearest.into_iter().map(evidence).collect();
         }
         // One rule for all sizes rests on all cells, and one for a size on all distributions of that size.
-        let has_near_size = |decision: &&CellDecision| {
+        let has_near_size = |of_cell: &&CellDecision| {
             let mut sizes = nearest.iter().map(|near| near.cell.bytes);
-            shares_one_rule(query.collective) || sizes.any(|bytes| bytes == decision.cell.bytes)
+            shares_one_rule(query.collective) || sizes.any(|bytes| bytes == of_cell.cell.bytes)
         };
         cells.retain(has_near_size);
-        cells.sort_by_key(|decision| decision.cell.bytes);
+        cells.sort_by_key(|of_cell| of_cell.cell.bytes);
         cells.into_iter().map(evidence).collect()
     }
 }

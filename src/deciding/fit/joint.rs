@@ -163,7 +163,7 @@ fn merged_decision(at: &[&CellDecision]) -> CellDecision {
             ..all[0].clone()
         })
     };
-    let ranking = first.ranking.iter().map(|ranked| &ranked.candidate);
+    let ranking = first.ranking.iter().map(|entry| &entry.candidate);
     let mut ranking: Vec<Ranked> = ranking.filter_map(ranked).collect();
     ranking.sort_by(|a, b| a.median_seconds.total_cmp(&b.median_seconds));
     let is_alike =

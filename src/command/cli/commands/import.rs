@@ -273,10 +273,9 @@ impl ImportArgs {
         let imported = import::import_files(&self.file, store, &options)?;
         self.warn_of_left_out(&imported, console);
         if self.json {
-            let imported = &imported;
             console.print_json(&ImportAnswer::Measurements(ImportOutput {
                 store,
-                imported,
+                imported: &imported,
             }))?;
         } else {
             console.remark(describe_imported(store, &imported))?;

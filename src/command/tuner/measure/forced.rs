@@ -28,19 +28,21 @@ pub(super) struct ForcedTasks {
 
 /// Takes the candidates that need launches of their own out of tasks. What is left has the default, with which they are
 /// compared.
-pub(super) fn take_forced_tasks(
-    library: &Library,
-    tasks: &mut Vec<PlannedTask>,
-) -> Vec<ForcedTasks> {
+pub(super) fn take_forced_tasks(library: &Library, tasks: &mut [PlannedTask]) -> Vec<ForcedTasks> {
     let Some(known) = libraries::find_library(&library.name) else {
         return Vec::new();
     };
     let mut next_id = tasks.iter().map(|task| task.id + 1).max().unwrap_or(0);
     let mut forced: BTreeMap<(String, String), Vec<PlannedTask>> = BTreeMap::new();
     for task in tasks.iter_mut() {
-        let PlannedWork::Compare { cell, candidates } = &mut task.work else {
+        let PlannedWork::Compare {
+            cell: compared,
+            candidates,
+        } = &mut task.work
+        else {
             continue;
         };
+        let cell = *compared;
         let variable_of = |candidate: &Candidate| {
             let id = candidate.is_native().then(|| candidate.id())?;
             known.forcing_variable(cell.collective, id)
@@ -56,7 +58,6 @@ pub(super) fn take_forced_tasks(
         if !candidates.contains(&Candidate::Default) {
             candidates.insert(0, Candidate::Default);
         }
-        let cell = *cell;
         for (candidate, variable) in own {
             forced.entry(variable).or_default().push(PlannedTask {
                 id: next_id,

@@ -93,10 +93,13 @@ fn of_several_places_the_most_important_counts_and_the_others_are_not_followed()
     let place = Place::with_mpirun("exit 1");
     place.write("rules.conf", RULES);
     let rules = place.path("rules.conf");
-    let file = |value: &str| format!("coll_tuned_dynamic_rules_filename = {value}\n");
+    let naming = |value: &str| format!("coll_tuned_dynamic_rules_filename = {value}\n");
     let switch = "coll_tuned_use_dynamic_rules = 1\n";
-    place.write("site.conf", &(file(&rules.display().to_string()) + switch));
-    place.write("user.conf", &file(""));
+    place.write(
+        "site.conf",
+        &(naming(&rules.display().to_string()) + switch),
+    );
+    place.write("user.conf", naming(""));
     let lists = |files: &[&str], environment: &[(&str, &str)]| {
         let files: Vec<String> = files
             .iter()
@@ -238,8 +241,8 @@ fn sarif_names_the_file_the_line_and_the_rule() {
             sarif,
             file,
         ]);
-        let log: Value = serde_json::from_str(&place.read(sarif)).unwrap();
-        let location = &log["runs"][0]["results"][0]["locations"][0];
+        let answer: Value = serde_json::from_str(&place.read(sarif)).unwrap();
+        let location = &answer["runs"][0]["results"][0]["locations"][0];
         location["physicalLocation"]["artifactLocation"]["uri"].clone()
     };
     let absolute = place.path("a b.conf").display().to_string();

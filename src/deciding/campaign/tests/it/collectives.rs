@@ -255,8 +255,8 @@ fn irregular_collectives_are_measured_with_each_distribution() {
     assert_eq!(sizes, [16, 256, 4096, 65_536]);
     let by_default = &campaign("collectives: [gatherv, allgatherv]\n").sizes;
     assert_eq!(by_default[&gatherv], [1024, 16 << 10, 256 << 10, 4 << 20]);
-    let bcast = &campaign("").sizes[&bcast];
-    assert_eq!(by_default[&Collective::Allgatherv], *bcast);
+    let of_bcast = &campaign("").sizes[&bcast];
+    assert_eq!(by_default[&Collective::Allgatherv], *of_bcast);
     assert!(found.iter().all(Cell::is_possible));
 }
 

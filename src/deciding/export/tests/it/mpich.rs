@@ -205,33 +205,33 @@ fn irregular_collectives_have_their_own_names_and_conditions() {
     let rule = |from: &str, id: &str| {
         format!("{{from: {from}, candidate: 'native:{id}', speedup: 1.5, confidence: high}}")
     };
-    let text = of(
+    let of_gatherv = of(
         "gatherv",
         "bytes of all ranks' contributions together",
         &rule("0", "gatherv/linear"),
     );
     assert!(
-        text.contains("\"comm_size<=4\":{\"algorithm=MPIR_Gatherv_allcomm_linear\":{}}"),
-        "{text}"
+        of_gatherv.contains("\"comm_size<=4\":{\"algorithm=MPIR_Gatherv_allcomm_linear\":{}}"),
+        "{of_gatherv}"
     );
-    let text = of(
+    let of_alltoallv = of(
         "alltoallv",
         "mean bytes of a block, from one rank to another",
         &rule("0", "alltoallv/scattered"),
     );
-    let own = "\"is_sendbuf_inplace=no\":{\"algorithm=MPIR_Alltoallv_intra_scattered\":{}}";
-    assert!(text.contains(own), "{text}");
+    let scattered = "\"is_sendbuf_inplace=no\":{\"algorithm=MPIR_Alltoallv_intra_scattered\":{}}";
+    assert!(of_alltoallv.contains(scattered), "{of_alltoallv}");
     let rules = format!(
         "{}, {{from: 4K, candidate: default, confidence: high}}",
         rule("0", "allgatherv/ring")
     );
-    let text = of(
+    let of_allgatherv = of(
         "allgatherv",
         "bytes of all ranks' contributions together",
         &rules,
     );
-    let own = "\"total_msg_size<=4095\":{\"algorithm=MPIR_Allgatherv_intra_ring\":{}}";
-    assert!(text.contains(own), "{text}");
+    let ring = "\"total_msg_size<=4095\":{\"algorithm=MPIR_Allgatherv_intra_ring\":{}}";
+    assert!(of_allgatherv.contains(ring), "{of_allgatherv}");
 }
 
 #[test]

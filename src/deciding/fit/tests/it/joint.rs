@@ -91,8 +91,8 @@ fn one_rule_for_all_sizes_loses_nowhere_and_gains_somewhere() {
         for times in [[0.1, 0.1, 0.1, 1.2], [1.2, 0.1, 0.1, 0.1], [1.0; 4]] {
             assert_eq!(chosen(&choose(times)), ["default"; 4], "{times:?}");
         }
-        let found = choose([0.1, 0.1, 0.1, 1.2]);
-        assert_eq!(found[0].verdict, Verdict::LosesElsewhere);
+        let losing = choose([0.1, 0.1, 0.1, 1.2]);
+        assert_eq!(losing[0].verdict, Verdict::LosesElsewhere);
 
         // The table has one rule, with the mean gain, and the measured sizes.
         let table = table(&choose([0.5, 0.5, 1.0, 1.0]));

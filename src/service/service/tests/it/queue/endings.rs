@@ -229,7 +229,7 @@ fn a_check_that_ends_undecided_adds_points_to_trends() {
         let points = bed.service().read_trend(series.id).unwrap().points;
         let points: Vec<_> = points
             .iter()
-            .map(|point| (point.task, point.busy))
+            .map(|measured| (measured.task, measured.busy))
             .collect();
         // Each task has one point, however often it was tried.
         assert_eq!(points, [(checks[0], false), (checks[1], true)]);

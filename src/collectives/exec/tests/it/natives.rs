@@ -104,7 +104,7 @@ const OPEN_MPI: [(Collective, &[&str]); 13] = [
 ];
 
 /// The algorithms of MPICH 4.0, without the nonblocking collectives and compositions over nodes.
-const MPICH: [(Collective, &[&str]); 12] = [
+const MPICH: [(Collective, &[&str]); 17] = [
     (
         Collective::Bcast,
         &[
@@ -154,6 +154,20 @@ const MPICH: [(Collective, &[&str]); 12] = [
     (Collective::Barrier, &["dissemination"]),
     (Collective::Scan, &["recursive_doubling"]),
     (Collective::Exscan, &["recursive_doubling"]),
+    (
+        Collective::Alltoallv,
+        &["pairwise_sendrecv_replace", "scattered"],
+    ),
+    (
+        Collective::Alltoallw,
+        &["pairwise_sendrecv_replace", "scattered"],
+    ),
+    (
+        Collective::Allgatherv,
+        &["brucks", "recursive_doubling", "ring"],
+    ),
+    (Collective::Gatherv, &["linear"]),
+    (Collective::Scatterv, &["linear"]),
 ];
 
 fn names(table: &[(Collective, &[&str])]) -> Vec<String> {

@@ -111,7 +111,7 @@ impl<'a> Area<'a> {
             let low = kind
                 .fields
                 .iter()
-                .map(|(place, _)| *place)
+                .map(|(offset, _)| *offset)
                 .min()
                 .unwrap_or(0);
             let units =
@@ -224,10 +224,10 @@ fn random_numbers(ranks: u32, is_symmetric: bool, dice: &mut Dice) -> Vec<Vec<u6
         .map(|_| (0..ranks).map(|_| number()).collect())
         .collect();
     if is_symmetric {
-        for row in 0..ranks as usize {
-            for column in 0..row {
-                all[row][column] = all[column][row];
-            }
+        let size = ranks as usize;
+        let below = (0..size).flat_map(|row| (0..row).map(move |column| (row, column)));
+        for (row, column) in below {
+            all[row][column] = all[column][row];
         }
     }
     all
@@ -297,14 +297,14 @@ impl Case {
             displacement: 0,
         };
         let known = kinds.len() as u64;
-        let area = |is_input: bool, own: &mut Dice| {
+        let area = |is_input: bool, dice: &mut Dice| {
             let gets_all = if is_input { gives_all } else { takes_all };
             let has_any = match collective {
                 Collective::Gatherv => is_input || is_root,
                 Collective::Scatterv => !is_input || is_root,
                 _ => true,
             };
-            let same = own.below(known);
+            let same = dice.below(known);
             let others: Vec<u32> = match (has_any, gets_all) {
                 (false, _) => vec![],
                 (true, true) => (0..ranks).collect(),
@@ -313,7 +313,7 @@ impl Case {
             let parts: Vec<Part> = others
                 .into_iter()
                 .map(|other| {
-                    let kind = if is_typed { own.below(known) } else { same };
+                    let kind = if is_typed { dice.below(known) } else { same };
                     match (gets_all, is_input) {
                         (true, true) => part(rank, other, kind),
                         (true, false) => part(other, rank, kind),
@@ -321,20 +321,20 @@ impl Case {
                     }
                 })
                 .collect();
-            Area::new(kinds, parts, is_typed, !gets_all, own)
+            Area::new(kinds, parts, is_typed, !gets_all, dice)
         };
         let (mut input, mut output) = (area(true, own), area(false, own));
         let gives_in_output = is_in_place && collective != Collective::Scatterv;
         if gives_in_output {
-            let gives = |part: &Part| has_blocks || part.from == rank;
+            let gives = |given: &Part| has_blocks || given.from == rank;
             // In an alltoall, the block for a rank is where the one from it will be.
             if has_blocks {
-                for part in &mut output.parts {
-                    std::mem::swap(&mut part.from, &mut part.to);
+                for block in &mut output.parts {
+                    std::mem::swap(&mut block.from, &mut block.to);
                 }
                 output.fill(gives);
-                for part in &mut output.parts {
-                    std::mem::swap(&mut part.from, &mut part.to);
+                for block in &mut output.parts {
+                    std::mem::swap(&mut block.from, &mut block.to);
                 }
             } else {
                 output.fill(gives);
@@ -487,10 +487,10 @@ fn try_all(
         .filter(|row| row.collective.is_irregular())
     {
         let mut own_calls = 0;
-        let roots = match algorithm.collective.is_rooted() {
-            true if ranks > 1 => vec![0, ranks - 1],
-            _ => vec![0],
-        };
+        let mut roots = vec![0];
+        if algorithm.collective.is_rooted() && ranks > 1 {
+            roots.push(ranks - 1);
+        }
         for nodes in all_nodes(algorithm, ranks) {
             for (index, parameters) in parameters(algorithm, through).iter().enumerate() {
                 for root in &roots {

@@ -120,6 +120,7 @@ fn provenance_of_file(text: &str, options: &SiteRulesOptions) -> Provenance {
         networks: Vec::new(),
         launches: 0,
         pattern: Pattern::default(),
+        distributions: Vec::new(),
         min_confidence: Confidence::default(),
         warnings: vec![format!(
             "The rules were imported from {}, and nothing was measured.",

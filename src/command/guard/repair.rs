@@ -64,6 +64,7 @@ impl Circumstances {
                 deployment: self.deployment,
                 candidate: chosen.clone(),
                 bytes: cell.bytes,
+                distribution: cell.distribution,
                 found,
                 speedup: validated.speedup,
                 seed: self.seed,

@@ -145,7 +145,7 @@ impl Analysis {
         );
         let mut library_decisions = decide(Deployment::Library);
         // Rules of both deployments are made before verdicts turn some back, as a verdict may concern several sizes.
-        let mut rules = build_rules(&decisions, &library_decisions, &extended);
+        let mut rules = build_rules(&decisions, &library_decisions, &extended, measured.grid);
         for entry in rules.values_mut().flatten() {
             entry.order = measured.orders.order_on(entry.shape, entry.source);
         }

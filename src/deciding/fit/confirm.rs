@@ -35,12 +35,12 @@ use vocabulary::{Candidate, Cell, CommShape, Distribution, Subject};
 
 use self::points::{SeriesPoint, has_whole_parts, series_points_with_probes};
 pub use self::stakes::{Stake, range_stake};
-use crate::decide::{can_use_candidate, operator_classes};
+use crate::decide::{can_use_candidate, decide_cells_of_grid, operator_classes};
 use crate::extend::nearest_by_shape;
 use crate::fresh::{FreshMeasurements, MOST_TRIED};
 use crate::joint::{candidates_for_all, shares_one_rule};
-use crate::runs::group_by_series;
-use crate::{DecideOptions, MachineFit, decide_cells};
+use crate::runs::{geometric_mean_speedup, group_by_series};
+use crate::{DecideOptions, MachineFit};
 
 /// The results of exploring launches.
 #[derive(Clone, Copy)]
@@ -68,9 +68,11 @@ impl Exploration<'_> {
             failures,
             machine,
             options,
-            ..
+            grid,
         } = *self;
-        decide_cells(deployment, library, summaries, failures, machine, options)
+        decide_cells_of_grid(
+            deployment, library, summaries, failures, machine, options, grid,
+        )
     }
 }
 
@@ -216,8 +218,7 @@ impl<'a> Confirmation<'a> {
         let mut tries = tries.cloned().unwrap_or_default();
         let mut nominees: Vec<Candidate> = Vec::new();
         for candidate in around {
-            let has_lost = self.lost.contains(&(point.cell, candidate.clone()));
-            if !has_lost
+            if !self.has_lost(&point.cell, candidate)
                 && !nominees.contains(candidate)
                 && self.can_offer(key, &point.cell, candidate)
                 && (tries.len() < MOST_TRIED || tries.contains(candidate))
@@ -232,7 +233,19 @@ impl<'a> Confirmation<'a> {
     /// The first nominee of an explored point that has not lost there.
     fn first_standing_nominee<'p>(&self, point: &'p SeriesPoint) -> Option<&'p Candidate> {
         let mut nominees = point.nominees.iter().flatten();
-        nominees.find(|nominee| !self.lost.contains(&(point.cell, (*nominee).clone())))
+        nominees.find(|nominee| !self.has_lost(&point.cell, nominee))
+    }
+
+    /// Whether a candidate has lost in a cell, or with another distribution where these share the rule.
+    fn has_lost(&self, cell: &Cell, candidate: &Candidate) -> bool {
+        let lost = |at: Cell| self.lost.contains(&(at, candidate.clone()));
+        let lost_with = |distribution| {
+            lost(Cell {
+                distribution,
+                ..*cell
+            })
+        };
+        lost(*cell) || shares_sizes(cell.collective) && Distribution::ALL.into_iter().any(lost_with)
     }
 
     /// The candidates of the explored points nearest to a size, on either side, that have not lost.
@@ -332,6 +345,7 @@ fn points_by_series(
         ..*explored
     };
     let library = libraries::find_library(explored.library);
+    let fresh_cells = &with_sibling_distributions(fresh_cells, explored.grid);
     let mut series = BTreeMap::new();
     for deployment in Deployment::ALL {
         let decisions = proposing.decide(deployment);
@@ -366,6 +380,7 @@ fn points_by_series(
                 grids.entry(key).or_default().push(*cell);
             }
         }
+        add_sizes_of_siblings(&known, &mut grids);
         for (key, grid) in grids {
             let of_series = known.remove(&key).unwrap_or_default();
             series.insert(
@@ -382,7 +397,96 @@ fn points_by_series(
         }));
     }
     try_together(&mut series, proposing.options);
+    try_alike(&mut series);
     series
+}
+
+/// Gives the explored distributions of a size the same nominees, in the same order: the candidates that beat the default
+/// with each of them, since one of these must be confirmed with all.
+fn try_alike(series: &mut BTreeMap<ConfirmationKey, Vec<SeriesPoint>>) {
+    type Size = (Deployment, Collective, CommShape, Operators, u64);
+    let size = |key: &ConfirmationKey, point: &SeriesPoint| -> Size {
+        (key.0, key.1, key.2, key.3, point.cell.bytes)
+    };
+    let mut siblings: BTreeMap<Size, Vec<(&CellDecision, &[Candidate])>> = BTreeMap::new();
+    for (key, points) in series.iter().filter(|(key, _)| shares_sizes(key.1)) {
+        for point in points {
+            if let (Some(decision), Some(nominees)) = (&point.decision, &point.nominees) {
+                let at = siblings.entry(size(key, point)).or_default();
+                at.push((decision, nominees));
+            }
+        }
+    }
+    let common = siblings.into_iter().map(|(at, explored)| {
+        let beats_all = |candidate: &Candidate| {
+            let mut ranked = explored
+                .iter()
+                .map(|(decision, _)| decision.ranked(candidate));
+            ranked.all(|ranked| ranked.is_some_and(|ranked| ranked.beats_default))
+        };
+        let mean = |candidate: &Candidate| {
+            let decisions = explored.iter().map(|(decision, _)| *decision);
+            geometric_mean_speedup(decisions, candidate).unwrap_or(0.0)
+        };
+        let first = explored.first().and_then(|(_, nominees)| nominees.first());
+        let named: BTreeSet<&Candidate> = explored.iter().flat_map(|(_, own)| *own).collect();
+        let mut able: Vec<&Candidate> = named.into_iter().filter(|own| beats_all(own)).collect();
+        able.sort_by(|a, b| mean(b).total_cmp(&mean(a)));
+        // The choice for as many sizes as possible comes first.
+        able.sort_by_key(|candidate| Some(*candidate) != first);
+        able.truncate(MOST_TRIED);
+        (at, able.into_iter().cloned().collect())
+    });
+    let common: BTreeMap<Size, Vec<Candidate>> = common.collect();
+    for (key, points) in series {
+        for point in points.iter_mut().filter(|point| point.is_explored()) {
+            if let Some(nominees) = common.get(&size(key, point)) {
+                point.nominees = Some(nominees.clone());
+            }
+        }
+    }
+}
+
+/// Whether the distributions of a collective share the rule for a size, and so are compared at the same sizes.
+fn shares_sizes(collective: Collective) -> bool {
+    collective.is_irregular() && collective.decides_by_size()
+}
+
+/// The cells with those of the other distributions with which the campaign measures the shape, at the same sizes.
+fn with_sibling_distributions(cells: &BTreeSet<Cell>, grid: &[Cell]) -> BTreeSet<Cell> {
+    let mut all = cells.clone();
+    for cell in cells.iter().filter(|cell| shares_sizes(cell.collective)) {
+        let is_sibling =
+            |other: &&Cell| (other.collective, other.shape) == (cell.collective, cell.shape);
+        let siblings = grid.iter().chain(cells).filter(is_sibling);
+        all.extend(siblings.map(|other| Cell {
+            distribution: other.distribution,
+            ..*cell
+        }));
+    }
+    all
+}
+
+/// Adds the sizes of each distribution to those of the others, since a candidate must be confirmed with all of them.
+fn add_sizes_of_siblings(
+    known: &BTreeMap<ConfirmationKey, Vec<CellDecision>>,
+    grids: &mut BTreeMap<ConfirmationKey, Vec<Cell>>,
+) {
+    let keys: BTreeSet<ConfirmationKey> = known.keys().chain(grids.keys()).copied().collect();
+    let of_grids = grids.values().flatten().copied();
+    let decided = known.values().flatten().map(|decision| decision.cell);
+    let cells: BTreeSet<Cell> = of_grids.chain(decided).collect();
+    for key in keys.into_iter().filter(|key| shares_sizes(key.1)) {
+        let (_, collective, shape, _, distribution) = key;
+        let of_shape = cells
+            .iter()
+            .filter(|cell| (cell.collective, cell.shape) == (collective, shape));
+        let grid = grids.entry(key).or_default();
+        grid.extend(of_shape.map(|cell| Cell {
+            distribution,
+            ..*cell
+        }));
+    }
 }
 
 /// Gives all points of a shape the same nominees where one rule holds for all sizes, and removes those between sizes.

@@ -85,6 +85,9 @@ impl DecideOptions {
 /// determines which of its own algorithms do. Candidates that failed anywhere in a cell, or that are not in the
 /// registry, are not chosen there.
 ///
+/// Cells of an irregular collective that share a rule keep the default if it was not compared with anything in one of
+/// them.
+///
 /// `summaries` as [`crate::summarise_samples`] returns them; experiments are ignored.
 pub fn decide_cells(
     deployment: Deployment,
@@ -93,6 +96,27 @@ pub fn decide_cells(
     failures: &[(Subject, Candidate)],
     machine: Option<&MachineFit>,
     options: &DecideOptions,
+) -> Vec<CellDecision> {
+    decide_cells_of_grid(
+        deployment,
+        library,
+        summaries,
+        failures,
+        machine,
+        options,
+        &[],
+    )
+}
+
+/// [`decide_cells`] where the campaign has the cells of `grid`, measured or not.
+pub(crate) fn decide_cells_of_grid(
+    deployment: Deployment,
+    library: &str,
+    summaries: &[Summary],
+    failures: &[(Subject, Candidate)],
+    machine: Option<&MachineFit>,
+    options: &DecideOptions,
+    grid: &[Cell],
 ) -> Vec<CellDecision> {
     let mut cells: BTreeMap<Cell, Vec<&Summary>> = BTreeMap::new();
     for summary in summaries {
@@ -141,7 +165,15 @@ pub fn decide_cells(
     };
     let mut decisions = decide_all(&cells);
     runs::choose_with_fewest_changes(&mut decisions);
-    joint::choose_for_shapes(&mut decisions, options);
+    // Fresh launches compare what they propose in all cells.
+    let sharing: BTreeSet<Cell> = if options.proposes {
+        BTreeSet::new()
+    } else {
+        let measured = summaries.iter().filter_map(|s| s.subject.cell());
+        measured.chain(grid.iter().copied()).collect()
+    };
+    joint::choose_for_shapes(&mut decisions, &sharing, options);
+    joint::keep_default_at_incomplete_sizes(&mut decisions, &sharing);
     // The default stays there, but fresh launches may try the choices of neighbouring sizes.
     if options.proposes {
         decisions.extend(decide_all(&default_only));

@@ -8,6 +8,8 @@
 //!   beats the default in at least one. Of several, the one with the largest geometric mean of speed-ups is chosen.
 //! - *By size*, a candidate replaces the default if it beats it with every distribution of that size
 //!   ([`crate::runs`]).
+//!
+//! What was not compared may be a loss: the default stays where a cell of the campaign was not compared with it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,8 +74,73 @@ pub(crate) fn candidates_for_all(
         .collect()
 }
 
-/// Enters one choice for all cells of each shape in which a collective does not decide by size.
-pub(crate) fn choose_for_shapes(decisions: &mut [CellDecision], options: &DecideOptions) {
+/// The distributions of the data with which an irregular collective is measured on a shape.
+type Distributions = BTreeMap<(Collective, CommShape), BTreeSet<Distribution>>;
+
+fn distributions_by_shape<'c>(cells: impl Iterator<Item = &'c Cell>) -> Distributions {
+    let mut all = Distributions::new();
+    for cell in cells.filter(|cell| cell.collective.is_irregular()) {
+        let of_shape = all.entry((cell.collective, cell.shape)).or_default();
+        of_shape.insert(cell.distribution);
+    }
+    all
+}
+
+/// Keeps the default at each size of an irregular collective that decides by size if a distribution of the shape among
+/// these `cells` was not compared with it there.
+pub(crate) fn keep_default_at_incomplete_sizes(
+    decisions: &mut [CellDecision],
+    cells: &BTreeSet<Cell>,
+) {
+    let wanted = distributions_by_shape(cells.iter());
+    let mut sizes: BTreeMap<(Collective, CommShape, u64), Vec<&mut CellDecision>> = BTreeMap::new();
+    for decision in decisions {
+        let cell = decision.cell;
+        let is_comparable = decision.verdict != Verdict::DefaultNotMeasured;
+        if cell.collective.is_irregular() && cell.collective.decides_by_size() && is_comparable {
+            let at = sizes.entry((cell.collective, cell.shape, cell.bytes));
+            at.or_default().push(decision);
+        }
+    }
+    for ((collective, shape, _), at) in sizes {
+        let compared: BTreeSet<Distribution> = at
+            .iter()
+            .map(|decision| decision.cell.distribution)
+            .collect();
+        let is_complete = wanted
+            .get(&(collective, shape))
+            .is_none_or(|wanted| wanted.is_subset(&compared));
+        if !is_complete {
+            at.into_iter().for_each(keep_default);
+        }
+    }
+}
+
+/// Keeps the default where a candidate beats it, but loses or was not compared in another cell that shares the rule.
+fn keep_default(decision: &mut CellDecision) {
+    decision.chosen = Candidate::Default;
+    if matches!(decision.verdict, Verdict::Fastest | Verdict::NearFastest) {
+        decision.verdict = Verdict::LosesElsewhere;
+        decision.confidence = decision.confidence.min(table::Confidence::Medium);
+    }
+}
+
+/// Enters one choice for all cells of each shape in which a collective does not decide by size. The default stays if it
+/// was not compared with anything in one of these `cells` of the shape.
+pub(crate) fn choose_for_shapes(
+    decisions: &mut [CellDecision],
+    cells: &BTreeSet<Cell>,
+    options: &DecideOptions,
+) {
+    let compared: BTreeSet<Cell> = decisions
+        .iter()
+        .filter(|decision| decision.verdict != Verdict::DefaultNotMeasured)
+        .map(|decision| decision.cell)
+        .collect();
+    let incomplete: BTreeSet<(Collective, CommShape)> = cells
+        .difference(&compared)
+        .map(|cell| (cell.collective, cell.shape))
+        .collect();
     let mut shapes: BTreeMap<(Collective, CommShape), Vec<&mut CellDecision>> = BTreeMap::new();
     for decision in decisions {
         let Cell {
@@ -87,18 +154,14 @@ pub(crate) fn choose_for_shapes(decisions: &mut [CellDecision], options: &Decide
                 .push(decision);
         }
     }
-    for mut cells in shapes.into_values() {
-        let all: Vec<&CellDecision> = cells.iter().map(|decision| &**decision).collect();
-        let chosen = candidates_for_all(&all, options).into_iter().next();
-        for decision in &mut cells {
+    for (shape, of_shape) in shapes {
+        let all: Vec<&CellDecision> = of_shape.iter().map(|decision| &**decision).collect();
+        let able = candidates_for_all(&all, options).into_iter();
+        let chosen = able.take_while(|_| !incomplete.contains(&shape)).next();
+        for decision in of_shape {
             match &chosen {
                 Some(chosen) => enter_choice(decision, chosen),
-                // A candidate beats the default here, and loses elsewhere.
-                None if decision.verdict == Verdict::Fastest => {
-                    decision.verdict = Verdict::LosesElsewhere;
-                    decision.confidence = decision.confidence.min(table::Confidence::Medium);
-                }
-                None => {}
+                None => keep_default(decision),
             }
         }
     }
@@ -119,49 +182,91 @@ fn enter_choice(decision: &mut CellDecision, chosen: &Candidate) {
     decision.chosen = chosen.clone();
 }
 
-/// The decisions with one for each size of an irregular collective, which stands for those of all distributions. Sizes
-/// at which a distribution is missing that other sizes of the shape have are left out.
+/// The decisions with one for each size of an irregular collective, which stands for those of all distributions. `cells`
+/// are those of the campaign. Where a collective decides by size, the default holds at sizes at which a distribution of
+/// the shape is missing.
 pub(crate) fn merge_distributions<'d>(
     decisions: impl Iterator<Item = &'d CellDecision>,
+    cells: &[Cell],
 ) -> Vec<CellDecision> {
-    type Series = (Collective, CommShape, Operators);
+    type Size = (Collective, CommShape, Operators, u64);
     let mut merged = Vec::new();
-    let mut irregular: BTreeMap<Series, BTreeMap<u64, Vec<&CellDecision>>> = BTreeMap::new();
+    let mut sizes: BTreeMap<Size, Vec<&CellDecision>> = BTreeMap::new();
     for decision in decisions {
         let cell = decision.cell;
         if cell.collective.is_irregular() {
-            let key = (cell.collective, cell.shape, decision.operators);
-            let sizes = irregular.entry(key).or_default();
-            sizes.entry(cell.bytes).or_default().push(decision);
+            let key = (cell.collective, cell.shape, decision.operators, cell.bytes);
+            sizes.entry(key).or_default().push(decision);
         } else {
             merged.push(decision.clone());
         }
     }
-    for sizes in irregular.into_values() {
-        let distributions = |at: &[&CellDecision]| -> BTreeSet<Distribution> {
-            at.iter()
-                .map(|decision| decision.cell.distribution)
-                .collect()
-        };
-        let all: BTreeSet<Distribution> = sizes.values().flat_map(|at| distributions(at)).collect();
-        let complete = sizes.into_values().filter(|at| distributions(at) == all);
-        merged.extend(complete.map(|at| merged_decision(&at)));
+    let measured = sizes.values().flatten().map(|decision| &decision.cell);
+    let wanted = distributions_by_shape(measured.chain(cells));
+    for ((collective, shape, ..), at) in sizes {
+        let found: BTreeSet<Distribution> = at
+            .iter()
+            .map(|decision| decision.cell.distribution)
+            .collect();
+        let is_complete = wanted
+            .get(&(collective, shape))
+            .is_none_or(|wanted| wanted.is_subset(&found));
+        // Where one rule holds, the default is kept in all cells or in none.
+        merged.push(if is_complete || shares_one_rule(collective) {
+            merged_decision(&at)
+        } else {
+            default_at_incomplete_size(merged_decision(&at))
+        });
     }
     merged
 }
 
-/// One decision for all distributions of a size, which choose alike. Times and speed-ups are geometric means.
+/// The decision for a size at which a distribution is missing: only the time of the default is known.
+fn default_at_incomplete_size(merged: CellDecision) -> CellDecision {
+    let is_default = |ranked: &Ranked| ranked.candidate == Candidate::Default;
+    let verdict = if merged.chosen == Candidate::Default {
+        merged.verdict
+    } else {
+        Verdict::LosesElsewhere
+    };
+    CellDecision {
+        chosen: Candidate::Default,
+        up_to_next: merged.up_to_next.map(|_| Candidate::Default),
+        verdict,
+        ranking: merged.ranking.into_iter().filter(is_default).collect(),
+        ..merged
+    }
+}
+
+/// One decision for all distributions of a size, which choose alike. Speed-ups are geometric means, and so is the time of
+/// the default. The time of another candidate is that with its lowest speed-up, so that choices by interpolated times
+/// never rest on a mean that hides a loss.
 fn merged_decision(at: &[&CellDecision]) -> CellDecision {
     let first = at[0];
-    let ranked = |candidate: &Candidate| -> Option<Ranked> {
+    let of_all = |candidate: &Candidate| -> Option<Vec<&Ranked>> {
         let all = at.iter().map(|decision| decision.ranked(candidate));
-        let all: Vec<&Ranked> = all.collect::<Option<_>>()?;
-        Some(Ranked {
-            median_seconds: geometric_mean(all.iter().map(|ranked| ranked.median_seconds))?,
-            speedup: mean_speedup(&all),
+        all.collect()
+    };
+    let default_seconds = of_all(&Candidate::Default)
+        .and_then(|all| geometric_mean(all.iter().map(|ranked| ranked.median_seconds)));
+    let ranked = |candidate: &Candidate| -> Option<Ranked> {
+        let all = of_all(candidate)?;
+        if let [only] = all[..] {
+            return Some(only.clone());
+        }
+        let mut merged = Ranked {
+            median_seconds: default_seconds?,
             beats_default: all.iter().all(|ranked| ranked.beats_default),
             ..all[0].clone()
-        })
+        };
+        if *candidate != Candidate::Default {
+            let speedups = all.iter().map(|ranked| ranked.speedup);
+            let speedups: Vec<PairedRatio> = speedups.collect::<Option<_>>()?;
+            let medians = speedups.iter().map(|speedup| speedup.median);
+            merged.median_seconds /= medians.fold(f64::INFINITY, f64::min);
+            merged.speedup = Some(mean_speedup(&speedups)?);
+        }
+        Some(merged)
     };
     let ranking = first.ranking.iter().map(|entry| &entry.candidate);
     let mut ranking: Vec<Ranked> = ranking.filter_map(ranked).collect();
@@ -204,11 +309,7 @@ fn merged_decision(at: &[&CellDecision]) -> CellDecision {
 }
 
 /// The geometric mean of speed-ups, with an interval from the lowest to the highest end.
-fn mean_speedup(all: &[&Ranked]) -> Option<PairedRatio> {
-    let speedups: Vec<PairedRatio> = all
-        .iter()
-        .map(|ranked| ranked.speedup)
-        .collect::<Option<_>>()?;
+fn mean_speedup(speedups: &[PairedRatio]) -> Option<PairedRatio> {
     let ends = |of: fn(&PairedRatio) -> f64| speedups.iter().map(of);
     Some(PairedRatio {
         median: geometric_mean(ends(|ratio| ratio.median))?,

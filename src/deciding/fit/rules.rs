@@ -7,7 +7,7 @@ use table::{
     CandidateTimes, Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule,
     RuleSource, ShapeRules, Table,
 };
-use vocabulary::{Candidate, RankOrder};
+use vocabulary::{Candidate, Cell, RankOrder};
 
 use crate::joint::{self, shares_one_rule};
 use crate::runs::{self, SeriesKey};
@@ -25,7 +25,8 @@ use results::{CellDecision, Verdict};
 /// last has no end.
 ///
 /// A collective that does not decide by size has one rule ([`Collective::decides_by_size`]). Of several distributions of
-/// the data, the times and speed-ups are geometric means.
+/// the data, the times and speed-ups at measured sizes are geometric means; the times that are interpolated are those
+/// with the lowest speed-up.
 ///
 /// Rules that are equal for commutative and noncommutative operators, or for all operators and commutative ones, are
 /// written once, with the lower of the two confidences; so are rules that are equal for both deployments. `decisions`
@@ -42,19 +43,20 @@ pub fn build_table(
     Table {
         name: name.to_owned(),
         provenance,
-        collectives: build_rules(decisions, of_library, extended),
+        collectives: build_rules(decisions, of_library, extended, &[]),
         verdicts: Vec::new(),
     }
 }
 
-/// The rules of [`build_table`].
+/// The rules of [`build_table`]; `grid` are the cells of the campaign.
 pub(crate) fn build_rules(
     decisions: &[CellDecision],
     of_library: &[CellDecision],
     extended: &[CellDecision],
+    grid: &[Cell],
 ) -> BTreeMap<Collective, Vec<ShapeRules>> {
-    let mut collectives = deployment_entries(decisions, Deployments::Colltune);
-    for (collective, entries) in deployment_entries(extended, Deployments::Colltune) {
+    let mut collectives = deployment_entries(decisions, Deployments::Colltune, grid);
+    for (collective, entries) in deployment_entries(extended, Deployments::Colltune, &[]) {
         let of_model = entries.into_iter().map(|entry| ShapeRules {
             source: RuleSource::Model,
             measured: Vec::new(),
@@ -63,7 +65,7 @@ pub(crate) fn build_rules(
         });
         collectives.entry(collective).or_default().extend(of_model);
     }
-    for (collective, entries) in deployment_entries(of_library, Deployments::Library) {
+    for (collective, entries) in deployment_entries(of_library, Deployments::Library, grid) {
         let known = collectives.entry(collective).or_default();
         for entry in entries {
             let alike = |other: &&mut ShapeRules| {
@@ -93,11 +95,12 @@ pub(crate) fn build_rules(
 fn deployment_entries(
     decisions: &[CellDecision],
     deployments: Deployments,
+    grid: &[Cell],
 ) -> BTreeMap<Collective, Vec<ShapeRules>> {
     let comparable = decisions
         .iter()
         .filter(|d| d.verdict != Verdict::DefaultNotMeasured);
-    let merged = joint::merge_distributions(comparable);
+    let merged = joint::merge_distributions(comparable, grid);
     let mut collectives: BTreeMap<Collective, Vec<ShapeRules>> = BTreeMap::new();
     for (series, points) in runs::group_by_series(merged.iter()) {
         let points: Vec<Vec<&CellDecision>> = points.into_values().collect();
@@ -188,9 +191,9 @@ fn rule_for_all_sizes(points: &[Vec<&CellDecision>]) -> Rule {
     let is_confirmed = all
         .iter()
         .any(|decision| decision.verdict == Verdict::Confirmed);
-    let chosen = all
-        .first()
-        .map_or(&Candidate::Default, |first| &first.chosen);
+    let first = all.first().map(|first| &first.chosen);
+    let agreed = first.filter(|first| all.iter().all(|decision| decision.chosen == **first));
+    let chosen = agreed.unwrap_or(&Candidate::Default);
     Rule {
         confirmed: is_confirmed && *chosen != Candidate::Default,
         ..rule_from_decisions(0, chosen, &all)
@@ -331,22 +334,31 @@ pub(crate) fn is_same_as_default(decision: &CellDecision, candidate: &Candidate)
         let mut ranking = decision.ranking.iter();
         ranking.any(|ranked| ranked.candidate.is_native())
     };
-    let ratio = decision.ranked(candidate).and_then(|ranked| ranked.speedup);
-    ratio.is_some_and(|ratio| {
-        let difference = ratio.median.ln().abs();
-        let is_one = ratio.interval.low <= 1.0 && 1.0 <= ratio.interval.high;
-        difference <= SAME || (is_one && difference <= SAME_WITHIN_NOISE)
-    }) && (candidate.is_native() || !knows_natives())
+    let ranked = decision.ranked(candidate);
+    let ratio = ranked.and_then(|ranked| ranked.speedup);
+    // The mean over several distributions may hide that they differ from the default, by as much in both directions.
+    let lowest = || Some(decision.ranked_default()?.median_seconds / ranked?.median_seconds);
+    let may_differ = decision.cell.collective.is_irregular()
+        && lowest().is_none_or(|lowest| lowest.ln().abs() > SAME_WITHIN_NOISE);
+    !may_differ
+        && ratio.is_some_and(|ratio| {
+            let difference = ratio.median.ln().abs();
+            let is_one = ratio.interval.low <= 1.0 && 1.0 <= ratio.interval.high;
+            difference <= SAME || (is_one && difference <= SAME_WITHIN_NOISE)
+        })
+        && (candidate.is_native() || !knows_natives())
 }
 
 /// The measured times of a decision; where several datatypes or operators were measured, those of the first.
 fn measured_point(decision: &CellDecision) -> Option<MeasuredPoint> {
     let seconds = |candidate| Some(decision.ranked(candidate)?.median_seconds);
-    let point = MeasuredPoint::new(
-        decision.cell.bytes,
-        seconds(&decision.chosen)?,
-        seconds(&Candidate::Default)?,
-    );
+    let default_seconds = seconds(&Candidate::Default)?;
+    // Of several distributions, the time in the ranking is that with the lowest speed-up.
+    let own_seconds = match decision.chosen_gain() {
+        Some(mean) if decision.cell.collective.is_irregular() => default_seconds / mean.median,
+        _ => seconds(&decision.chosen)?,
+    };
+    let point = MeasuredPoint::new(decision.cell.bytes, own_seconds, default_seconds);
     Some(match decision.chosen_gain() {
         Some(gain) => point.with_speedup(gain.median),
         None => point,

@@ -6,10 +6,12 @@ use results::{CellDecision, Verdict};
 use table::{Confidence, Deployment, OperatorClass, RulePlace, TurnedBack};
 use vocabulary::{Candidate, Cell, Pattern, Sample, Subject};
 
+use crate::joint::shares_one_rule;
 use crate::{DecideOptions, FitError, FreshMeasurements};
 
 /// Removes the verdicts that newer launches overrule: confirming launches after a verdict against a candidate that
-/// confirm it at the same size.
+/// confirm it at the same size and with the same distribution of the data. Where one rule holds for all sizes, it is
+/// enough that it loses there in none of these launches, since it need not be faster in each cell.
 ///
 /// `samples` are those of confirming launches, as for [`FreshMeasurements::from_samples`]. A verdict without a launch
 /// is kept.
@@ -37,12 +39,12 @@ pub fn remove_overruled_verdicts(
             let is_due = verdict.is_wrong() && verdict.newest_launch == Some(newest);
             let mut cells = fresh.measured_cells();
             cells.retain(|cell| is_about_cell(verdict, cell));
-            let is_confirmed = |cell: &Cell| fresh.is_confirmed(cell, &verdict.candidate);
-            // A verdict does not say with which distribution the candidate was slower.
-            let is_overruled = if verdict.collective.is_irregular() {
-                !cells.is_empty() && cells.iter().all(is_confirmed)
+            let candidate = &verdict.candidate;
+            let is_overruled = if shares_one_rule(verdict.collective) {
+                let holds = |cell: &Cell| fresh.holds_its_own(cell, candidate);
+                !cells.is_empty() && cells.iter().all(holds)
             } else {
-                cells.iter().any(is_confirmed)
+                cells.iter().any(|cell| fresh.is_confirmed(cell, candidate))
             };
             if is_due && is_overruled {
                 overruled.insert(place);
@@ -58,6 +60,7 @@ pub fn remove_overruled_verdicts(
 /// Whether a verdict is about a cell, whatever the cell's datatype.
 fn is_about_cell(verdict: &table::Verdict, cell: &Cell) -> bool {
     (verdict.collective, verdict.shape, verdict.bytes) == (cell.collective, cell.shape, cell.bytes)
+        && verdict.distribution == cell.distribution
         && verdict.operators == OperatorClass::from_commutes(cell.commutes())
 }
 

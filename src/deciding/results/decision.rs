@@ -76,10 +76,10 @@ pub enum Verdict {
         "it beats the default at other sizes or distributions and loses at none, and one rule holds for all"
     )]
     LosesNowhere,
-    /// A candidate beats the default here, but none that does so loses at no other size and distribution, among which
-    /// tables do not distinguish.
+    /// A candidate beats the default here, but none was compared and loses nowhere at all other sizes and distributions,
+    /// among which tables do not distinguish.
     #[error(
-        "what beats the default here loses at another size or distribution, and one rule holds for all"
+        "what beats the default here loses or was not compared at another size or distribution, and one rule holds for all"
     )]
     LosesElsewhere,
     /// Only the default was measured.

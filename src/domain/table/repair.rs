@@ -124,9 +124,9 @@ impl Table {
 
 /// Turns back to the default the sizes at which verdicts found a rule's candidate slower or failing, and their
 /// surroundings in the rule: up to the next size at which the candidate was measured and not found wrong, or to the
-/// rule's end, since nothing is known in between. Of several verdicts about one size, class of operators and
-/// deployment, the last one counts; but after a wrong one, only one that found the candidate faster does. The one rule of
-/// a collective that does not decide by size is turned back as a whole.
+/// rule's end, since nothing is known in between. Of several verdicts about one size, distribution of the data, class of
+/// operators and deployment, the last one counts; but after a wrong one, only one that found the candidate faster does. A
+/// size is wrong if it is with any distribution. The one rule of a collective that does not decide by size is turned back as a whole.
 pub fn turn_back(
     collectives: &mut BTreeMap<Collective, Vec<ShapeRules>>,
     verdicts: &[Verdict],
@@ -204,13 +204,13 @@ pub(crate) fn merge_cut_rules(rules: &[Rule]) -> Vec<Rule> {
     whole
 }
 
-/// The verdicts that count about each size, class of operators and deployment: those that no later one overrules.
+/// The verdicts that count about each size, distribution, class of operators and deployment: those that no later one overrules.
 ///
 /// Only a later one that found the candidate faster overrules a wrong one. One that found no difference does not: its
 /// launches may have been too noisy, or, if the library's file cannot name the candidate, have run the default only.
 fn standing_verdicts<'a>(verdicts: &[&'a Verdict]) -> Vec<&'a Verdict> {
     let stands = |verdict: &&&Verdict| {
-        let key = |v: &Verdict| (v.bytes, v.operators, v.deployment);
+        let key = |v: &Verdict| (v.bytes, v.distribution, v.operators, v.deployment);
         let mut later = verdicts.iter().filter(|other| {
             key(other) == key(verdict) && other.unix_seconds > verdict.unix_seconds
         });

@@ -4,7 +4,7 @@ use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use statistics::PairedRatio;
 use strum_macros::{Display, IntoStaticStr};
-use vocabulary::{Candidate, CommShape, Library, Pattern, RankOrder};
+use vocabulary::{Candidate, CommShape, Distribution, Library, Pattern, RankOrder};
 
 use crate::{Deployment, Deployments, OperatorClass, Operators, RuleSource, ShapeRules};
 
@@ -35,6 +35,8 @@ pub struct Verdict {
     pub candidate: Candidate,
     /// The message size.
     pub bytes: u64,
+    /// The distribution of the data; uniform unless the collective is irregular.
+    pub distribution: Distribution,
     /// The finding.
     pub found: Found,
     /// The default's time divided by the candidate's; `None` if it failed.

@@ -8,7 +8,7 @@ use statistics::{Interval, PairedRatio};
 use strict_yaml::Scalar;
 use vocabulary::bounds::SPEEDUP;
 use vocabulary::units::format_bytes;
-use vocabulary::{Library, Pattern, RankOrder};
+use vocabulary::{Distribution, Library, Pattern, RankOrder};
 
 use crate::emit::candidate_text;
 use crate::parse::{Checked, Place, parse_size};
@@ -33,6 +33,7 @@ names_candidate! {
         operators: Option<OperatorClass>,
         deployment: Deployment,
         bytes: Scalar,
+        distribution: Option<String>,
         verdict: Found,
         speedup: Option<SpeedupDefinition>,
     }
@@ -79,6 +80,8 @@ fn read_verdict(place: &Place<'_>, given: VerdictDefinition, version: u32) -> Ch
         ..Group::for_collective(collective, &given.library.name, version)
     };
     let size = parse_size(&given.bytes, || place.key("bytes"))?;
+    let name = given.distribution.as_deref();
+    let distribution = name.map(|name| read_distribution(place, name, collective));
     let candidate = given.read_candidate(place, group)?;
     let speedup = given.speedup.map(|given| read_speedup(place, &given));
     Ok(Verdict {
@@ -93,10 +96,30 @@ fn read_verdict(place: &Place<'_>, given: VerdictDefinition, version: u32) -> Ch
         candidate,
         library: given.library,
         bytes: size,
+        distribution: distribution.transpose()?.unwrap_or_default(),
         found: given.verdict,
         speedup: speedup.transpose()?,
         seed: read_whole_number(place, "seed", &given.seed)?,
         newest_launch: given.after_launch,
+    })
+}
+
+/// Reads the distribution of the data. Only irregular collectives have others than the uniform one.
+fn read_distribution(
+    place: &Place<'_>,
+    name: &str,
+    collective: Collective,
+) -> Checked<Distribution> {
+    let known: &[Distribution] = if collective.is_irregular() {
+        &Distribution::ALL
+    } else {
+        &[Distribution::Uniform]
+    };
+    let found = known.iter().find(|known| known.name() == name);
+    found.copied().ok_or_else(|| {
+        let names: Vec<&str> = known.iter().map(|known| known.name()).collect();
+        let wanted = format!("one of these for {collective}: {}", names.join(", "));
+        place.key("distribution").unfit_value(&wanted)
     })
 }
 
@@ -162,6 +185,7 @@ fn verdict_line(verdict: &Verdict) -> Result<String, fmt::Error> {
         deployment,
         candidate: named,
         bytes,
+        distribution,
         found,
         speedup,
         seed,
@@ -179,10 +203,13 @@ fn verdict_line(verdict: &Verdict) -> Result<String, fmt::Error> {
     }
     write!(
         text,
-        ", deployment: {deployment}, bytes: {}, {}, verdict: {found}",
-        format_bytes(*bytes),
-        candidate_text(named)?
+        ", deployment: {deployment}, bytes: {}",
+        format_bytes(*bytes)
     )?;
+    if !distribution.is_uniform() {
+        write!(text, ", distribution: {}", distribution.name())?;
+    }
+    write!(text, ", {}, verdict: {found}", candidate_text(named)?)?;
     if let Some(PairedRatio {
         median,
         interval: Interval {

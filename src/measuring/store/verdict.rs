@@ -5,7 +5,7 @@ use rusqlite::{Row, params};
 use statistics::{Interval, PairedRatio};
 use table::{OperatorClass, Verdict};
 use vocabulary::bounds::{BYTES, PROBABILITY, SPEEDUP};
-use vocabulary::{Cell, Datatype, Library, Operator};
+use vocabulary::{Cell, Datatype, Distribution, Library, Operator};
 
 use crate::columns::{Json, Whole, damaged_column, number_within, shape_from_columns};
 use crate::launch::next_number;
@@ -20,9 +20,9 @@ impl Store {
                 "INSERT INTO verdict (given, library_name, library_version, conditions, pattern,
                                       collective, nodes, ppn, rank_order, operators, deployment,
                                       candidate, bytes, verdict, speedup, low, high, coverage,
-                                      launches, seed, newest_launch)
+                                      launches, seed, newest_launch, distribution)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17,
-                         ?18, ?19, ?20, ?21)",
+                         ?18, ?19, ?20, ?21, ?22)",
             )?;
             for verdict in verdicts {
                 let ratio = verdict.speedup;
@@ -49,6 +49,7 @@ impl Store {
                     ratio.map(|ratio| ratio.launches),
                     Json(verdict.seed),
                     newest,
+                    distribution_name(verdict.distribution),
                 ])?;
             }
             Ok(())
@@ -60,11 +61,24 @@ impl Store {
         let query =
             "SELECT given, conditions, pattern, collective, nodes, ppn, rank_order, operators,
                             deployment, candidate, bytes, verdict, speedup, low, high, coverage,
-                            launches, seed, newest_launch
+                            launches, seed, newest_launch, distribution
                      FROM verdict WHERE library_name = ?1 AND library_version = ?2 ORDER BY id";
         let of_library = [&library.name, &library.version];
         self.query_rows(query, of_library, |row| verdict_from_row(row, library))
     }
+}
+
+/// The name of a distribution in its column; `None` if it is uniform, as in all verdicts of older stores.
+fn distribution_name(distribution: Distribution) -> Option<&'static str> {
+    (!distribution.is_uniform()).then_some(distribution.name())
+}
+
+fn distribution_from_column(row: &Row<'_>, column: usize) -> rusqlite::Result<Distribution> {
+    let Some(name) = row.get::<_, Option<String>>(column)? else {
+        return Ok(Distribution::Uniform);
+    };
+    Distribution::from_name(&name)
+        .ok_or_else(|| damaged_column(column, Type::Text, format!("no distribution `{name}`")))
 }
 
 fn verdict_from_row(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdict> {
@@ -100,10 +114,14 @@ fn verdict_from_row(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdic
             OperatorClass::Commutative => Operator::Sum,
             OperatorClass::Noncommutative => Operator::Noncommutative,
         }),
-        distribution: vocabulary::Distribution::Uniform,
+        distribution: distribution_from_column(row, 19)?,
     };
     if !cell.collective.is_reduction() {
         cell.operator = None;
+    }
+    if !cell.collective.is_irregular() && !cell.distribution.is_uniform() {
+        let wrong = format!("{} has no distribution of its data", cell.collective);
+        return Err(damaged_column(19, Type::Text, wrong));
     }
     if !BYTES.contains(bytes) || !cell.admits_candidate(&candidate) {
         let wrong = format!("{candidate} was never measured in {cell}");
@@ -121,6 +139,7 @@ fn verdict_from_row(row: &Row<'_>, library: &Library) -> rusqlite::Result<Verdic
         deployment,
         candidate,
         bytes,
+        distribution: cell.distribution,
         found,
         speedup,
         seed,

@@ -38,14 +38,21 @@ impl Confirmation<'_> {
         let mut decisions: Vec<CellDecision> = of_deployment
             .flat_map(|(key, points)| self.settle_series(key, points))
             .collect();
-        self.agree_on_sizes(&mut decisions);
+        self.agree_on_sizes(deployment, &mut decisions);
         decisions.sort_by_key(|decision| (decision.cell, decision.operators));
         decisions
     }
 
     /// Lets the distributions of an irregular collective that decides by size choose alike: a candidate that is confirmed
-    /// with each of them, or else the default.
-    fn agree_on_sizes(&self, decisions: &mut [CellDecision]) {
+    /// with each of them, or else the default. The default stays at a size at which a distribution has no measurements.
+    fn agree_on_sizes(&self, deployment: Deployment, decisions: &mut [CellDecision]) {
+        let mut distributions: BTreeMap<_, BTreeSet<Distribution>> = BTreeMap::new();
+        for (of, collective, shape, operators, distribution) in self.series.keys() {
+            if *of == deployment {
+                let key = (*collective, *shape, *operators);
+                distributions.entry(key).or_default().insert(*distribution);
+            }
+        }
         let mut sizes: BTreeMap<(Cell, Operators), Vec<&mut CellDecision>> = BTreeMap::new();
         for decision in decisions {
             let cell = decision.cell;
@@ -58,15 +65,19 @@ impl Confirmation<'_> {
                 at.push(decision);
             }
         }
-        for mut at in sizes.into_values() {
+        for ((cell, operators), mut at) in sizes {
+            let wanted = distributions.get(&(cell.collective, cell.shape, operators));
+            let is_complete = wanted.is_none_or(|wanted| wanted.len() == at.len());
             let is_for_all = |candidate: &&Candidate| {
-                at.iter()
-                    .all(|decision| self.fresh.is_confirmed(&decision.cell, candidate))
+                is_complete
+                    && at
+                        .iter()
+                        .all(|decision| self.fresh.is_confirmed(&decision.cell, candidate))
             };
             let mut choices = at.iter().map(|decision| &decision.chosen);
             let agreed = choices.find(is_for_all).cloned();
             let first = at.first().and_then(|first| first.up_to_next.clone());
-            let is_alike = at.iter().all(|decision| decision.up_to_next == first);
+            let is_alike = is_complete && at.iter().all(|decision| decision.up_to_next == first);
             for decision in &mut at {
                 if !is_alike && decision.up_to_next.is_some() {
                     decision.up_to_next = Some(Candidate::Default);
@@ -79,8 +90,11 @@ impl Confirmation<'_> {
                     }
                     None if decision.chosen != Candidate::Default => {
                         decision.chosen = Candidate::Default;
-                        decision.verdict = Verdict::LosesElsewhere;
-                        decision.confidence = Confidence::Medium;
+                        (decision.verdict, decision.confidence) = if is_complete {
+                            (Verdict::LosesElsewhere, Confidence::Medium)
+                        } else {
+                            (Verdict::Unconfirmed, Confidence::Low)
+                        };
                     }
                     None => {}
                 }

@@ -1,4 +1,5 @@
 -- Version 7. The definition of a cell of an irregular collective has the distribution of its data, unless that is
--- uniform. Nothing changes in stores of version 6, which have no such cells; colltune 0.2 cannot read them.
+-- uniform; so has a verdict. Nothing else changes in stores of version 6, which have no such cells; colltune 0.2 cannot
+-- read them.
 
-SELECT 1;
+ALTER TABLE verdict ADD COLUMN distribution TEXT; -- vocabulary::Distribution; NULL if it is uniform

@@ -6,7 +6,7 @@ use results::Verdict as Why;
 use store::Store;
 use table::{Deployment, Found, Policy, Table, Verdict};
 use tuner::{CampaignAnalysis, StoredVerdicts, Tuned, add_stored_verdicts};
-use vocabulary::{Candidate, Library, Pattern};
+use vocabulary::{Candidate, Distribution, Library, Pattern};
 
 use crate::confirm::{Desk, query};
 
@@ -30,6 +30,7 @@ fn verdict(desk: &Desk, table: &Table) -> Verdict {
         deployment: decision.query.deployment,
         candidate: decision.candidate.clone(),
         bytes: BYTES,
+        distribution: Distribution::Uniform,
         found: Found::Slower,
         speedup: None,
         seed: 7,

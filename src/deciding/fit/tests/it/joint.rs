@@ -1,10 +1,13 @@
 //! Irregular collectives: rules that hold for several sizes and distributions.
 
-use fit::{DecideOptions, build_table, decide_cells, summarise_samples};
-use results::{CellDecision, Verdict};
+use fit::{
+    Analysis, DecideOptions, Measurements, Orders, build_table, decide_cells,
+    remove_overruled_verdicts, summarise_samples,
+};
+use results::{CellDecision, MeasuringCost, Verdict};
 use schedule::{Collective, Distribution};
-use table::{Deployment, Table};
-use vocabulary::{Candidate, Cell, CommShape, Datatype, Pattern, Sample};
+use table::{Deployment, Found, OperatorClass, Query, Table};
+use vocabulary::{Candidate, Cell, CommShape, Datatype, Pattern, RankOrder, Sample};
 
 use crate::rules::provenance;
 use crate::synthetic::{launches, ours};
@@ -12,37 +15,48 @@ use crate::synthetic::{launches, ours};
 const SIZES: [u64; 2] = [1024, 1 << 20];
 const DISTRIBUTIONS: [Distribution; 2] = [Distribution::Uniform, Distribution::Skewed];
 
-/// The times of the candidates in the four cells of a shape, relative to the default's, in the order of sizes and then
-/// distributions.
-fn decided(collective: Collective, times: &[(&str, [f64; 4])]) -> Vec<CellDecision> {
-    let cells = SIZES.into_iter().flat_map(|bytes| {
+/// The four cells of a shape, in the order of sizes and then distributions.
+fn cells(collective: Collective, ppn: u32) -> Vec<Cell> {
+    let of_size = |bytes| {
         DISTRIBUTIONS.map(|distribution| Cell {
             collective,
-            shape: CommShape { nodes: 1, ppn: 4 },
+            shape: CommShape { nodes: 1, ppn },
             bytes,
             datatype: Datatype::Byte,
             operator: None,
             distribution,
         })
+    };
+    SIZES.into_iter().flat_map(of_size).collect()
+}
+
+/// The times of the candidates in the four cells of a shape, relative to the default's, in the order of sizes and then
+/// distributions.
+fn decided(collective: Collective, times: &[(&str, [f64; 4])]) -> Vec<CellDecision> {
+    decide(&samples(&cells(collective, 4), times))
+}
+
+/// Samples of six launches with these times of candidates in each of the cells, where the default takes a second.
+fn samples(cells: &[Cell], times: &[(&str, [f64; 4])]) -> Vec<Sample> {
+    let samples = cells.iter().copied().enumerate().flat_map(|(place, cell)| {
+        let of_candidate = times.iter().map(|(id, ratios)| {
+            let candidate = ours(&format!("{}/{id}", cell.collective), None);
+            (candidate, vec![ratios[place]; 6])
+        });
+        let all: Vec<(Candidate, Vec<f64>)> = of_candidate
+            .chain([(Candidate::Default, vec![1.0; 6])])
+            .collect();
+        let all: Vec<(Candidate, &[f64])> = all
+            .iter()
+            .map(|(candidate, seconds)| (candidate.clone(), &seconds[..]))
+            .collect();
+        launches(cell, &all)
     });
-    let samples: Vec<Sample> = cells
-        .enumerate()
-        .flat_map(|(place, cell)| {
-            let of_candidate = times.iter().map(|(id, ratios)| {
-                let candidate = ours(&format!("{collective}/{id}"), None);
-                (candidate, vec![ratios[place]; 6])
-            });
-            let all: Vec<(Candidate, Vec<f64>)> = of_candidate
-                .chain([(Candidate::Default, vec![1.0; 6])])
-                .collect();
-            let all: Vec<(Candidate, &[f64])> = all
-                .iter()
-                .map(|(candidate, seconds)| (candidate.clone(), &seconds[..]))
-                .collect();
-            launches(cell, &all)
-        })
-        .collect();
-    let summaries = summarise_samples(&samples, Pattern::Together).expect("valid");
+    samples.collect()
+}
+
+fn decide(samples: &[Sample]) -> Vec<CellDecision> {
+    let summaries = summarise_samples(samples, Pattern::Together).expect("valid");
     let options = DecideOptions::default();
     decide_cells(
         Deployment::Colltune,
@@ -137,4 +151,138 @@ fn an_allgatherv_is_decided_by_size_for_all_distributions() {
     assert_eq!(bytes, SIZES);
     let mean = entry.measured[0].default_seconds / entry.measured[0].seconds;
     assert!((mean - (1.0 / 0.35_f64).sqrt()).abs() < 1e-3, "{mean}");
+}
+
+/// Samples of the default alone.
+fn default_alone(cell: Cell) -> Vec<Sample> {
+    launches(cell, &[(Candidate::Default, &[1.0; 6])])
+}
+
+/// Where the budget ends before all cells were compared, those that were say nothing about the others.
+#[test]
+fn the_default_stays_where_a_cell_that_shares_the_rule_was_not_compared() {
+    for collective in [Collective::Alltoallv, Collective::Allgatherv] {
+        let all = cells(collective, 4);
+        let gain = [("linear", [0.5; 4])];
+        let first = decide(&samples(&all[..1], &gain));
+        assert_eq!(chosen(&first), ["linear"], "{collective}");
+        // The default alone was measured with the other distribution.
+        let mut measured = samples(&all[..1], &gain);
+        measured.extend(default_alone(all[1]));
+        let lacking = decide(&measured);
+        let of_first = lacking.iter().find(|at| at.cell == all[0]).expect("it");
+        assert_eq!(of_first.chosen, Candidate::Default, "{collective}");
+        assert_eq!(of_first.verdict, Verdict::LosesElsewhere);
+        // Nothing was measured in other cells of the campaign.
+        for count in [1, 3] {
+            let options = DecideOptions::default();
+            let samples = samples(&all[..count], &gain);
+            let analysis = Analysis::from_measurements(Measurements {
+                grid: &all,
+                options,
+                ..measurements(&samples)
+            });
+            let analysis = analysis.expect("an analysis");
+            let table = analysis.to_table("joint", provenance());
+            let rules = &table.collectives[&collective][0].rules;
+            let last = rules.last().expect("a rule");
+            assert_eq!(last.candidate, Candidate::Default, "{rules:?}");
+            let is_by_size = collective == Collective::Allgatherv;
+            let is_any_chosen = rules.iter().any(|rule| rule.candidate != last.candidate);
+            assert_eq!(is_any_chosen, is_by_size && count == 3, "{rules:?}");
+        }
+    }
+}
+
+fn measurements(samples: &[Sample]) -> Measurements<'_> {
+    Measurements {
+        name: "joint",
+        library: "unknown",
+        samples,
+        orders: Orders::default(),
+        pattern: Pattern::Together,
+        failures: Vec::new(),
+        cost: MeasuringCost::default(),
+        asks_for: &|_, _| true,
+        options: DecideOptions::default(),
+        extend_to: &[],
+        merged: None,
+        everything: None,
+        fresh: None,
+        grid: &[],
+        verdicts: &[],
+    }
+}
+
+/// Faster by 3 with one distribution and slower by 1.5 with the other, a candidate is faster on average.
+#[test]
+fn no_mean_over_distributions_hides_a_loss_between_shapes_or_sizes() {
+    let mut measured = Vec::new();
+    for ppn in [4, 16] {
+        let of_shape = cells(Collective::Allgatherv, ppn);
+        let mixed = [1.0 / 3.0, 1.5, 1.0 / 3.0, 1.5];
+        let times = [("linear", mixed), ("ring", [1.0, 1.0, 0.9, 0.9])];
+        measured.extend(samples(&of_shape, &times));
+    }
+    let decisions = decide(&measured);
+    let table = table(&decisions);
+    let between = |ppn, bytes| {
+        let query = Query {
+            collective: Collective::Allgatherv,
+            shape: CommShape { nodes: 1, ppn },
+            order: RankOrder::Unknown,
+            bytes,
+            operators: OperatorClass::Commutative,
+            deployment: Deployment::Colltune,
+        };
+        table.lookup(&query).candidate.id().to_owned()
+    };
+    let linear = ours("allgatherv/linear", None);
+    for ppn in [4, 8, 16] {
+        for bytes in [1024, 4096, 32 << 10, 256 << 10, 1 << 20] {
+            assert_ne!(between(ppn, bytes), linear.id(), "{ppn} {bytes}");
+        }
+    }
+    assert_eq!(between(8, 1 << 20), ours("allgatherv/ring", None).id());
+}
+
+/// Verdicts against the choice in a cell, and launches after them.
+#[test]
+fn newer_launches_overrule_a_verdict_only_in_its_own_cell() {
+    let options = DecideOptions::default();
+    for (collective, needs_gain) in [(Collective::Allgatherv, true), (Collective::Gatherv, false)] {
+        let all = cells(collective, 4);
+        let candidate = ours(&format!("{collective}/linear"), None);
+        let verdict = table::Verdict {
+            unix_seconds: 1,
+            library: provenance().library,
+            conditions: String::new(),
+            pattern: Pattern::Together,
+            collective,
+            shape: all[1].shape,
+            order: RankOrder::Unknown,
+            operators: OperatorClass::Commutative,
+            deployment: Deployment::Colltune,
+            candidate,
+            bytes: all[1].bytes,
+            distribution: Distribution::Skewed,
+            found: Found::Slower,
+            speedup: None,
+            seed: 1,
+            newest_launch: Some(0),
+        };
+        let stands = |cells: &[Cell], ratio: f64| {
+            let newer = samples(cells, &[("linear", [ratio; 4])]);
+            let newer = [(Pattern::Together, newer)];
+            let verdicts = vec![verdict.clone()];
+            let kept = remove_overruled_verdicts(verdicts, &newer, &[], &options);
+            kept.expect("verdicts").len() == 1
+        };
+        // A gain with the other distribution, and a loss, overrule nothing.
+        assert!(stands(&all[..1], 0.5), "{collective}");
+        assert!(stands(&all[1..2], 1.5), "{collective}");
+        assert!(!stands(&all[1..2], 0.5), "{collective}");
+        // Equal times suffice where one rule holds for all cells.
+        assert_eq!(stands(&all[1..2], 1.0), needs_gain, "{collective}");
+    }
 }

@@ -5,10 +5,10 @@ use std::path::Path;
 use schedule::Collective;
 use statistics::{Interval, PairedRatio};
 use table::{
-    Confidence, Deployment, Found, Lack, OperatorClass, Policy, Query, Rule, ShapeRules, Table,
-    TableError, Verdict,
+    Confidence, Deployment, Found, Lack, OperatorClass, Operators, Policy, Query, Rule, ShapeRules,
+    Table, TableError, Verdict,
 };
-use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
+use vocabulary::{Candidate, CommShape, Distribution, Library, Parameters, Pattern, RankOrder};
 
 use crate::sample::{block_bytes, ours, table};
 
@@ -29,6 +29,7 @@ fn verdict(bytes: u64, found: Found) -> Verdict {
         deployment: Deployment::Colltune,
         candidate: ours("allreduce/dual_root", block_bytes(65536)),
         bytes,
+        distribution: Distribution::Uniform,
         found,
         speedup: Some(PairedRatio {
             median: 0.3412,
@@ -300,6 +301,66 @@ fn wrong_sizes_are_turned_back_up_to_good_ones() {
     // A later one that found no difference does not overrule a wrong one, which the noise of a day may hide.
     check(&[later(Found::Same), verdict(4096, Found::Slower)], &turned);
     check(&[verdict(4096, Found::Failed), later(Found::Same)], &turned);
+}
+
+/// A gain with one distribution of the data says nothing about another, nor does a later finding about it.
+#[test]
+fn verdicts_about_another_distribution_clear_nothing() {
+    for collective in [Collective::Alltoallv, Collective::Allgatherv] {
+        let chosen = ours(&format!("{collective}/linear"), Parameters::default());
+        let mut tuned = table();
+        let entry = ShapeRules {
+            operators: Operators::Any,
+            rules: vec![Rule::new(0, chosen.clone(), Some(1.5), Confidence::High)],
+            measured: Vec::new(),
+            candidates: Vec::new(),
+            ..tuned.collectives[&Collective::Allreduce][0].clone()
+        };
+        tuned.collectives.insert(collective, vec![entry]);
+        let at = |days: u64, distribution, found| Verdict {
+            collective,
+            candidate: chosen.clone(),
+            distribution,
+            unix_seconds: 1_790_000_000 + days,
+            ..verdict(65536, found)
+        };
+        let (uniform, skewed) = (Distribution::Uniform, Distribution::Skewed);
+        let first = [at(0, uniform, Found::Faster), at(0, skewed, Found::Slower)];
+        let again = [at(1, uniform, Found::Faster), at(1, skewed, Found::Same)];
+        let is_wrong = |verdicts: &[&[Verdict]]| {
+            let mut judged = tuned.clone();
+            for verdicts in verdicts {
+                judged.add_verdicts(verdicts.to_vec());
+            }
+            let text = judged.to_yaml();
+            let same = Table::parse(&text, Path::new("t.yaml")).expect("a table");
+            assert_eq!(same, judged);
+            let rules = &judged.collectives[&collective][0].rules;
+            rules.iter().any(|rule| rule.refuted)
+        };
+        assert!(is_wrong(&[&first]), "{collective}");
+        assert!(is_wrong(&[&first, &again]), "{collective}");
+        // Only a gain with the same distribution clears it.
+        let cleared = [at(2, skewed, Found::Faster)];
+        assert!(!is_wrong(&[&first, &cleared]), "{collective}");
+    }
+}
+
+#[test]
+fn only_verdicts_about_irregular_collectives_name_a_distribution() {
+    let mut judged = table();
+    judged.verdicts = vec![verdict(4096, Found::Slower)];
+    let text = judged.to_yaml();
+    assert!(!text.contains("distribution"), "{text}");
+    for name in ["skewed", "even"] {
+        let wrong = text.replace(
+            "bytes: 4K, c",
+            &format!("bytes: 4K, distribution: {name}, c"),
+        );
+        let refused = Table::parse(&wrong, Path::new("t.yaml"));
+        let message = refused.expect_err("refused").to_string();
+        assert!(message.contains("verdicts[0].distribution"), "{message}");
+    }
 }
 
 #[test]

@@ -4,7 +4,7 @@ use schedule::Collective;
 use statistics::{Interval, PairedRatio};
 use store::{Import, ImportedLaunch, Store, StoreError};
 use table::{Deployment, Found, OperatorClass, Verdict};
-use vocabulary::{Candidate, CommShape, Parameters, Pattern, RankOrder};
+use vocabulary::{Candidate, CommShape, Distribution, Parameters, Pattern, RankOrder};
 use wire::Environment;
 
 use crate::fixture::library;
@@ -25,6 +25,7 @@ pub(crate) fn verdict(name: &str) -> Verdict {
         deployment: Deployment::Library,
         candidate,
         bytes: 4096,
+        distribution: Distribution::Uniform,
         found: Found::Slower,
         speedup: Some(PairedRatio {
             median: 0.5,
@@ -46,6 +47,12 @@ fn verdicts_are_kept_with_the_newest_launch() {
     let path = folder.path().join("a.db");
     let mut store = Store::open_or_create(&path).expect("created");
     let failed = Verdict {
+        collective: Collective::Allgatherv,
+        distribution: Distribution::Skewed,
+        candidate: Candidate::Ours {
+            algorithm: "allgatherv/ring".to_owned(),
+            parameters: Parameters::default(),
+        },
         found: Found::Failed,
         speedup: None,
         ..verdict("openmpi")
@@ -113,6 +120,10 @@ fn verdicts_with_an_impossible_launch_are_damage() {
         },
         Verdict {
             bytes: 1 << 60,
+            ..known.clone()
+        },
+        Verdict {
+            distribution: Distribution::Skewed,
             ..known.clone()
         },
         Verdict {

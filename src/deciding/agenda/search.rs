@@ -55,5 +55,6 @@ pub use budgets::{
     ExpectedCell, FIRST_LOOK_MINIMUM, SHARE_OF_CELLS, StageTimes, TURNS_PER_ROUND, stage_times,
 };
 pub use guide::{Class, Expectation, Guide, MeasurementRequest};
+pub(crate) use joint::shares_one_rule;
 pub use known::{KnownMeasurements, RelativeTime};
 pub use turns::take_in_turns;

@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use fit::Stake;
 use vocabulary::Cell;
 
+use crate::search::shares_one_rule;
+
 /// The share of the time that is reserved before new cells are begun, as measuring may take longer than estimated.
 const RESERVE: f64 = 0.1;
 
@@ -26,7 +28,7 @@ pub(super) struct RemainingNeed {
 /// `stakes` are series of neighbouring sizes; `rests` has the cells that are still to be measured; each launch takes
 /// `starting` seconds beside its turns. Runs of neighbouring sizes are selected one after the other, each time the one
 /// with the largest average stake among those for which there is time. The stake between two sizes counts if both are
-/// selected. Begun cells are finished before new ones, first those that need the fewest launches. The first cells that
+/// selected. All cells of a series that share one rule are selected together or not at all. Begun cells are finished before new ones, first those that need the fewest launches. The first cells that
 /// need further launches are charged for the starts of these.
 pub(super) fn affordable_cells(
     stakes: &[Vec<Stake>],
@@ -104,8 +106,28 @@ struct SelectionState {
 }
 
 impl SelectionState {
+    /// All open cells of a series that share one rule: nothing is confirmed if any of them is left out.
+    fn whole_series(&self, series: &[Stake], is_eligible: Eligible<'_>) -> Option<SizeRun> {
+        let gain: f64 = series
+            .iter()
+            .map(|stake| stake.here + stake.up_to_next)
+            .sum();
+        let all = series.iter().map(|stake| stake.cell);
+        let cells: Vec<Cell> = all.filter(|cell| self.open.contains_key(cell)).collect();
+        let seconds: f64 = cells.iter().filter_map(|cell| self.open.get(cell)).sum();
+        let is_affordable = seconds <= self.left && cells.iter().all(is_eligible);
+        (gain > 0.0 && is_affordable && !cells.is_empty()).then(|| SizeRun {
+            worth: gain / cells.len() as f64,
+            cells,
+            seconds,
+        })
+    }
+
     /// The run of a series with the largest average stake; `None` if nothing is at stake or there is no time.
     fn best_run(&self, series: &[Stake], is_eligible: Eligible<'_>) -> Option<SizeRun> {
+        if shares_one_rule(series.first()?.cell.collective) {
+            return self.whole_series(series, is_eligible);
+        }
         // Cells that are finished or selected.
         let is_settled: Vec<bool> = series
             .iter()
@@ -291,6 +313,45 @@ mod tests {
         }
         assert_eq!(sizes(&STAKES, &seconds, &[], 35.0), [64, 128, 256, 512]);
         assert_eq!(sizes(&STAKES, &seconds, &[], 12.0), [8, 16, 32, 64]);
+    }
+
+    /// Half of the cells that share one rule confirm nothing, so another shape gets the time.
+    #[test]
+    fn cells_that_share_one_rule_are_selected_together() {
+        let shared = |ppn, bytes| Cell {
+            collective: Collective::Gatherv,
+            shape: CommShape { nodes: 1, ppn },
+            ..cell(bytes)
+        };
+        let stakes = [(2, 1.0, 4), (4, 0.5, 2)].map(|(ppn, here, count): (u32, f64, u32)| {
+            let stake = |place| Stake {
+                cell: shared(ppn, 8_u64 << place),
+                call_seconds: None,
+                here,
+                up_to_next: 0.0,
+            };
+            (0..count).map(stake).collect::<Vec<Stake>>()
+        });
+        let rests: BTreeMap<Cell, RemainingNeed> = stakes
+            .iter()
+            .flatten()
+            .map(|stake| {
+                let rest = RemainingNeed {
+                    seconds: 1.0,
+                    launches: 1,
+                    is_begun: false,
+                };
+                (stake.cell, rest)
+            })
+            .collect();
+        let taken = |left| {
+            let taken = affordable_cells(&stakes, &rests, 0.0, left);
+            let shapes: Vec<u32> = taken.iter().map(|cell| cell.shape.ppn).collect();
+            shapes
+        };
+        assert_eq!(taken(3.5), [4, 4]);
+        assert_eq!(taken(5.0), [2, 2, 2, 2]);
+        assert_eq!(taken(1.5), [0_u32; 0]);
     }
 
     #[test]

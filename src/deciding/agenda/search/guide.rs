@@ -124,11 +124,13 @@ impl Guide<'_> {
                 Some(known) if known.has_failed(&Candidate::Default) => return None,
                 _ if joint::shares_one_rule(cell.collective) => {
                     let launches = self.known.launch_count(&cell);
-                    let candidates = if self.known.is_compared(&cell) {
+                    let is_to_compare = site.is_some() || self.known.is_compared(&cell);
+                    let untried = is_to_compare.then(|| self.untried_candidates(&cell));
+                    let untried = untried.unwrap_or_default();
+                    let candidates = if untried.is_empty() {
                         self.candidates_for_one_rule(&cell, &grid)
                     } else {
-                        site?;
-                        self.all_candidates(&cell)
+                        untried
                     };
                     (candidates, launches)
                 }

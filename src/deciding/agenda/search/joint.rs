@@ -1,14 +1,15 @@
 //! Cells that share one rule: all sizes and distributions of a shape, where a collective does not decide by size.
 //!
 //! A candidate that replaces the default there must lose in none of these cells, so it is compared in all of them: all
-//! candidates in the first launch of each cell, then those that may still be chosen.
+//! candidates in the first launch of each cell, then those that may still be chosen. Candidates that a campaign gets
+//! later are compared in a further launch of each cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use schedule::Collective;
 use vocabulary::{Candidate, Cell};
 
-use super::cell::MOST_ROUNDS;
+use super::cell::{MOST_ROUNDS, without_block_size};
 use super::guide::Guide;
 
 /// The largest ratio of a candidate's time to the default's, from few launches, with which it may still lose nowhere.
@@ -19,7 +20,7 @@ const OF_ALL: usize = 2;
 const OF_CLASS: usize = 1;
 
 /// Whether all cells of a collective on a shape share one rule. A barrier has only one cell.
-pub(super) fn shares_one_rule(collective: Collective) -> bool {
+pub(crate) fn shares_one_rule(collective: Collective) -> bool {
     collective.is_irregular() && !collective.decides_by_size()
 }
 
@@ -33,8 +34,22 @@ struct Standing {
 }
 
 impl Guide<'_> {
-    /// The candidates of a cell that was not compared yet: all.
-    pub(super) fn all_candidates(&self, cell: &Cell) -> Vec<Candidate> {
+    /// The candidates that were not yet tried in a cell, after the default; empty if all were. One block size is enough:
+    /// its prediction changes with the measurements.
+    pub(super) fn untried_candidates(&self, cell: &Cell) -> Vec<Candidate> {
+        let known = self.known.known_cell(cell);
+        let tried = known.into_iter().flat_map(|known| known.tried_candidates());
+        let tried: BTreeSet<Candidate> = tried.map(without_block_size).collect();
+        let mut untried = self.all_candidates(cell);
+        untried.retain(|candidate| !tried.contains(&without_block_size(candidate)));
+        if !untried.is_empty() && !untried.contains(&Candidate::Default) {
+            untried.insert(0, Candidate::Default);
+        }
+        untried
+    }
+
+    /// The candidates of a cell: all that have not failed there.
+    fn all_candidates(&self, cell: &Cell) -> Vec<Candidate> {
         let families = self.families_to_try(cell);
         let members = families.iter().flat_map(|family| {
             let sizes = self.block_sizes(cell, family, &[]).into_iter();

@@ -1,5 +1,7 @@
 //! The stakes at the points where choices are to be confirmed.
 
+use std::collections::BTreeMap;
+
 use results::CellDecision;
 use statistics::geometric_mean;
 use vocabulary::{Candidate, Cell};
@@ -33,11 +35,23 @@ pub struct Stake {
 
 impl Confirmation<'_> {
     /// The stakes in this sweep at the points of each series, by ascending size. Candidates that can no longer be
-    /// confirmed do not count.
+    /// confirmed do not count. Where one rule holds for all sizes, those of all distributions are one series, since nothing
+    /// is confirmed unless it is compared with all of them.
     pub fn stakes(&self) -> Vec<Vec<Stake>> {
-        let all = self.series.iter();
-        all.map(|(key, points)| self.stakes_of_series(key, points))
-            .collect()
+        let mut of_shapes: BTreeMap<_, Vec<Stake>> = BTreeMap::new();
+        let mut all = Vec::new();
+        for (key, points) in &self.series {
+            let of_series = self.stakes_of_series(key, points);
+            let (deployment, collective, shape, operators, _) = *key;
+            if shares_one_rule(collective) {
+                let shape = (deployment, collective, shape, operators);
+                of_shapes.entry(shape).or_default().extend(of_series);
+            } else {
+                all.push(of_series);
+            }
+        }
+        all.extend(of_shapes.into_values());
+        all
     }
 
     fn stakes_of_series(&self, key: &ConfirmationKey, points: &[SeriesPoint]) -> Vec<Stake> {

@@ -1,8 +1,8 @@
 //! Irregular collectives: rules that hold for several sizes and distributions.
 
 use fit::{
-    Analysis, DecideOptions, Measurements, Orders, build_table, decide_cells,
-    remove_overruled_verdicts, summarise_samples,
+    Analysis, Confirmation, DecideOptions, Exploration, FreshMeasurements, Measurements, Orders,
+    build_table, decide_cells, remove_overruled_verdicts, summarise_samples,
 };
 use results::{CellDecision, MeasuringCost, Verdict};
 use schedule::{Collective, Distribution};
@@ -285,4 +285,113 @@ fn newer_launches_overrule_a_verdict_only_in_its_own_cell() {
         // Equal times suffice where one rule holds for all cells.
         assert_eq!(stands(&all[1..2], 1.0), needs_gain, "{collective}");
     }
+}
+
+/// The confirmation of an allgatherv's choices in the four cells of a shape, after these launches.
+fn confirmed<T>(
+    explored: &[Sample],
+    fresh: &[Sample],
+    see: impl FnOnce(&Confirmation<'_>) -> T,
+) -> T {
+    let options = DecideOptions::default();
+    let summaries = summarise_samples(explored, Pattern::Together).expect("valid");
+    let patterns = [(Pattern::Together, fresh.to_vec())];
+    let fresh = FreshMeasurements::from_samples(&patterns, &[], &options).expect("valid");
+    let exploration = Exploration {
+        library: "unknown",
+        summaries: &summaries,
+        failures: &[],
+        machine: None,
+        options: &options,
+        grid: &cells(Collective::Allgatherv, 4),
+    };
+    see(&Confirmation::from_fresh_launches(exploration, &fresh))
+}
+
+/// The cells of an allgatherv with one distribution: those of the campaign, and one more.
+fn cells_with(distribution: Distribution, other_bytes: u64) -> Vec<Cell> {
+    let sizes = [SIZES[0], other_bytes, SIZES[1]];
+    let first = cells(Collective::Allgatherv, 4)[0];
+    sizes
+        .map(|bytes| Cell {
+            bytes,
+            distribution,
+            ..first
+        })
+        .to_vec()
+}
+
+/// The size of the probe between both sizes.
+const PROBE: u64 = 32 << 10;
+
+#[test]
+fn a_distribution_without_measurements_keeps_the_default() {
+    let all = cells(Collective::Allgatherv, 4);
+    let gain = [("linear", [0.5; 4])];
+    let uniform = [all[0], all[2]];
+    let fresh = samples(&cells_with(Distribution::Uniform, PROBE), &gain);
+    let decide = |confirmation: &Confirmation<'_>| confirmation.decisions(Deployment::Colltune);
+    let lacking = confirmed(&samples(&uniform, &gain), &fresh, decide);
+    assert_eq!(chosen(&lacking), ["default"; 3]);
+    assert_eq!(lacking[0].verdict, Verdict::Unconfirmed);
+    let no_range_is_chosen = |decision: &CellDecision| {
+        let range = decision.up_to_next.as_ref();
+        range.is_none_or(|range| *range == Candidate::Default)
+    };
+    assert!(lacking.iter().all(no_range_is_chosen), "{lacking:?}");
+    let mut both = fresh;
+    both.extend(samples(&cells_with(Distribution::Skewed, PROBE), &gain));
+    let whole = confirmed(&samples(&all, &gain), &both, decide);
+    assert_eq!(chosen(&whole), ["linear"; 6]);
+}
+
+/// A candidate must be confirmed with all distributions, so these are compared at the same sizes.
+#[test]
+fn former_probes_and_explored_sizes_of_one_distribution_are_those_of_all() {
+    let all = cells(Collective::Allgatherv, 4);
+    let gain = [("linear", [0.5; 4])];
+    let (former, refined) = (40_000, 4096);
+    let mut explored = samples(&all, &gain);
+    explored.extend(samples(
+        &cells_with(Distribution::Uniform, refined)[1..2],
+        &gain,
+    ));
+    let fresh = samples(&cells_with(Distribution::Uniform, former)[1..2], &gain);
+    let sizes = confirmed(&explored, &fresh, |confirmation| {
+        let open = confirmation.open.iter().map(|trial| trial.cell);
+        let skewed = open.filter(|cell| cell.distribution == Distribution::Skewed);
+        skewed.map(|cell| cell.bytes).collect::<Vec<u64>>()
+    });
+    assert!(sizes.contains(&former), "{sizes:?}");
+    assert!(sizes.contains(&refined), "{sizes:?}");
+}
+
+/// The second candidate is tried with all distributions once the first has lost with one of them.
+#[test]
+fn distributions_try_the_same_candidates() {
+    let all = cells(Collective::Allgatherv, 4);
+    let explored = samples(&all, &[("linear", [0.5; 4]), ("ring", [0.6; 4])]);
+    let of =
+        |distribution, id, ratio| samples(&cells_with(distribution, PROBE), &[(id, [ratio; 4])]);
+    let mut fresh = of(Distribution::Uniform, "linear", 0.5);
+    fresh.extend(of(Distribution::Skewed, "linear", 1.5));
+    let ring = ours("allgatherv/ring", None);
+    let tried = confirmed(&explored, &fresh, |confirmation| {
+        let open = confirmation.open.iter();
+        let of_ring = open.filter(|trial| trial.candidates.contains(&ring));
+        of_ring.map(|trial| trial.cell).collect::<Vec<Cell>>()
+    });
+    for cell in &all {
+        assert!(tried.contains(cell), "{cell}: {tried:?}");
+    }
+    for distribution in DISTRIBUTIONS {
+        fresh.extend(of(distribution, "ring", 0.6));
+    }
+    let decisions = confirmed(&explored, &fresh, |confirmation| {
+        confirmation.decisions(Deployment::Colltune)
+    });
+    assert!(
+        decisions.iter().all(|decision| decision.chosen == ring),
+        "{decisions:?}"
+    );
 }

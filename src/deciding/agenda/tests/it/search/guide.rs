@@ -538,3 +538,42 @@ fn ranges_beside_large_gains_are_measured_before_others_are_refined() {
     );
     assert!(first < third && second < third, "{refined:?}");
 }
+
+/// A campaign that measured one of the algorithms, and got the others later.
+#[test]
+fn candidates_that_come_later_are_compared_where_one_rule_holds() {
+    let mut trial =
+        Trial::new("collectives: [gatherv]\nshapes: [1x4]\nsizes: 1K..64K x64\nlaunches: 3\n");
+    let all = trial.campaign.cells();
+    let candidates = |cell: &Cell| trial.campaign.candidates(cell, &|_| None).distinct;
+    let known = candidates(&all[0])
+        .into_iter()
+        .find(|candidate| *candidate != Candidate::Default)
+        .expect("a candidate");
+    let slow = known.clone();
+    let truth = move |_: &Cell, candidate: &Candidate| match candidate {
+        Candidate::Default => 1.0,
+        other if *other == slow => 2.0,
+        _ => 0.5,
+    };
+    for cell in &all {
+        for candidate in [&Candidate::Default, &known] {
+            for launch in 1..=3 {
+                trial
+                    .known
+                    .add_time(*cell, candidate, launch, truth(cell, candidate));
+            }
+        }
+    }
+    trial.launches = 3;
+    trial.run(&truth, &Model(None), 0.0);
+    for cell in &all {
+        let standings = trial.known.standings(cell);
+        assert_eq!(
+            standings.len(),
+            trial.campaign.candidates(cell, &|_| None).distinct.len()
+        );
+        let best = standings.first().expect("a candidate");
+        assert_eq!((best.ratio, best.launches), (0.5, 3), "{cell}");
+    }
+}

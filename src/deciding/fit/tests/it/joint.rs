@@ -296,7 +296,7 @@ fn confirmed<T>(
     let options = DecideOptions::default();
     let summaries = summarise_samples(explored, Pattern::Together).expect("valid");
     let patterns = [(Pattern::Together, fresh.to_vec())];
-    let fresh = FreshMeasurements::from_samples(&patterns, &[], &options).expect("valid");
+    let measured = FreshMeasurements::from_samples(&patterns, &[], &options).expect("valid");
     let exploration = Exploration {
         library: "unknown",
         summaries: &summaries,
@@ -305,7 +305,7 @@ fn confirmed<T>(
         options: &options,
         grid: &cells(Collective::Allgatherv, 4),
     };
-    see(&Confirmation::from_fresh_launches(exploration, &fresh))
+    see(&Confirmation::from_fresh_launches(exploration, &measured))
 }
 
 /// The cells of an allgatherv with one distribution: those of the campaign, and one more.

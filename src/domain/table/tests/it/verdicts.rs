@@ -329,8 +329,8 @@ fn verdicts_about_another_distribution_clear_nothing() {
         let again = [at(1, uniform, Found::Faster), at(1, skewed, Found::Same)];
         let is_wrong = |verdicts: &[&[Verdict]]| {
             let mut judged = tuned.clone();
-            for verdicts in verdicts {
-                judged.add_verdicts(verdicts.to_vec());
+            for night in verdicts {
+                judged.add_verdicts(night.to_vec());
             }
             let text = judged.to_yaml();
             let same = Table::parse(&text, Path::new("t.yaml")).expect("a table");

@@ -139,6 +139,11 @@ const WRITERS: &[Writer] = &[
         &["table.yaml", "program"],
     ),
     writer(
+        "import --output",
+        "import rules.conf --library openmpi-4.1.4 --output OUT",
+        &["rules.conf"],
+    ),
+    writer(
         "audit --sarif",
         "audit --library openmpi-4.1.4 rules.conf --sarif OUT",
         &["rules.conf"],

@@ -33,7 +33,7 @@ pub struct ScheduleExecutor {
     program: Box<dyn Program>,
     /// All rounds; empty if the program is too long.
     steps: Steps,
-    /// The rounds of packets among `steps`, see [`Steps::packet_rounds`]. Finding their messages in `steps` would take
+    /// The rounds of packets among `steps`, see [`Steps::list_packet_rounds`]. Finding their messages in `steps` would take
     /// a noticeable part of a short call's time.
     packet_rounds: Vec<Option<PacketRound>>,
     is_resolved: bool,

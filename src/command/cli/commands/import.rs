@@ -17,8 +17,8 @@ use crate::values;
 /// With --store, measurements are added to a store. With --output, a table is made of a file with which a site steers its
 /// MPI library.
 ///
-/// `fit`, `decide`, `explain` and `report` then use them like colltune's own. Imported measurements stay in the store,
-/// and a file is imported only once. Candidates are compared within a launch, so their times must be in the same file,
+/// `fit`, `decide`, `explain` and `report` use imported measurements like colltune's own. These stay in the store, and a
+/// file is imported only once. Candidates are compared within a launch, so their times must be in the same file,
 /// under the same launch. From a folder, all files below it are imported that the store does not have yet, so a folder
 /// with a new file each night can simply be imported again. A file or a table with an error is left out as a whole,
 /// with a warning, and no other one with it; if nothing is left, nothing is stored.
@@ -27,10 +27,12 @@ use crate::values;
 /// algorithm is `default` or missing, else `imported`): `default`, `ours` for colltune's algorithms, `native` for a
 /// forced algorithm of the library, by the library's name for it, which needs `--library`, or free text that names the
 /// source of the algorithm; `algorithm`; `nodes` (1); `ppn`; `bytes`: of one rank's contribution or part in gather,
-/// scatter, allgather and reduce_scatter_block, of a block in alltoall, empty in barrier, else of the vector;
-/// `segment_bytes`: the block size for `ours`; `datatype` (float32; int8, int32, int64 or float64) and `operator` (sum)
-/// of reductions; `launch` (1); and `seconds`. `collective`, `bytes` and `seconds` are required. A row is a repetition
-/// or the mean of several; lines that begin with `#` are comments.
+/// scatter, allgather and reduce_scatter_block, of a block in alltoall, the mean of the blocks in alltoallv and
+/// alltoallw, of all ranks' contributions or parts together in allgatherv, gatherv and scatterv, empty in barrier, else
+/// of the vector; `segment_bytes`: the block size for `ours`; `datatype` (float32; int8, int32, int64 or float64) and
+/// `operator` (sum) of reductions; `distribution` (uniform; skewed, sparse or dominated) of irregular collectives;
+/// `launch` (1); and `seconds`. `collective`, `bytes` and `seconds` are required. A row is a repetition or the mean of
+/// several; lines that begin with `#` are comments.
 ///
 /// `osu` is the output of the OSU micro-benchmarks for collectives, preferably with `-f`, which prints the time of the
 /// slowest rank; without it, the average over ranks is used, with a warning. `imb` is the output of IMB-MPI1 with ranks

@@ -29,7 +29,10 @@ pub fn control_variables(
         };
         let documented = documented_name.and_then(|find| find(&variable.description));
         let name = documented.map_or(name, str::to_owned);
-        if let Some(value) = variable.read_as_text()?.filter(|_| wanted(&name)) {
+        // Variables that nobody asks for may be unreadable.
+        if wanted(&name)
+            && let Some(value) = variable.read_as_text()?
+        {
             values.insert(name, value);
         }
     }

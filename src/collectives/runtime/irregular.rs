@@ -280,7 +280,8 @@ impl Dispatcher {
             }
         };
         let plan = &mut attached.irregular[place];
-        if plan.bytes != bytes {
+        // Only a summary needs the gain at this size.
+        if self.timed && plan.bytes != bytes {
             self.update_plan(plan, &attached.version, &attached.rules, bytes);
         }
         count_call(&plan.calls);

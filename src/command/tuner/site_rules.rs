@@ -28,6 +28,9 @@ pub struct SiteRulesRequest {
     pub output: PathBuf,
 }
 
+/// The most rules of a file of which a table is made.
+const MOST_RULES: usize = 10_000;
+
 /// A file of a site that cannot become a table.
 #[derive(Debug, Error, Explained)]
 #[expect(missing_docs, reason = "messages name the fields")]
@@ -56,6 +59,13 @@ pub enum SiteRulesError {
         library: String,
         message: String,
     },
+    /// A table of the file would take too long to make and to read.
+    #[error("{} has {rules} rules, and a table is made of at most {MOST_RULES}", path.display())]
+    #[kind(Input)]
+    #[help(
+        "import a file with the rules that matter here; `colltune audit` says which rows are never used"
+    )]
+    TooMany { path: PathBuf, rules: usize },
     /// No rule is left.
     #[error("{}: no rule decides about any of the shapes", path.display())]
     #[kind(Input)]
@@ -115,6 +125,12 @@ pub fn import_site_rules(request: &SiteRulesRequest) -> Result<SiteRules, SiteRu
         library,
         message: finding.message,
     })?;
+    if rules.rules.len() > MOST_RULES {
+        return Err(SiteRulesError::TooMany {
+            path: path.clone(),
+            rules: rules.rules.len(),
+        });
+    }
     let options = SiteRulesOptions {
         name: name_of_table(&request.output),
         file: path.display().to_string(),

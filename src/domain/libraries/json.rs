@@ -5,6 +5,12 @@ use printable::shortened;
 /// The most characters of a text in a message.
 const MOST_CHARACTERS: usize = 60;
 
+/// Whether a text begins as an object does, maybe behind a byte order mark.
+pub(crate) fn begins_like_object(text: &str) -> bool {
+    let text_proper = text.strip_prefix('\u{feff}').unwrap_or(text);
+    text_proper.trim_start().starts_with('{')
+}
+
 /// A value and the line where it begins.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JsonValue {

@@ -9,7 +9,7 @@ use printable::quoted;
 use schedule::Collective;
 
 use crate::findings::{ExaminedRelease, FindingKind::*, SteeringFindings};
-use crate::json::{JsonDialect, JsonMember, JsonValue, parse_json};
+use crate::json::{JsonDialect, JsonMember, JsonValue, begins_like_object, parse_json};
 
 /// What json-c accepts unless it is told to be strict.
 const DIALECT: JsonDialect = JsonDialect {
@@ -189,7 +189,7 @@ pub(super) fn is_selection_file(text: &str, layer: Layer) -> bool {
     } else {
         Layer::Algorithms
     };
-    text.trim_start().starts_with('{') && decides("collective=") && about == layer
+    begins_like_object(text) && decides("collective=") && about == layer
 }
 
 /// What is wrong with the text of a file.

@@ -7,6 +7,7 @@ use super::tuned::{TunedCollective, collective_by_number};
 use super::{classic, rules_json};
 use crate::file_rules::{FileChoice, FilePlacement, FileRules, LeftOutLine, RuleInFile};
 use crate::findings::{ExaminedRelease, SteeringFinding};
+use crate::json::begins_like_object;
 
 /// The rules of a file for `tuned`, in either format.
 ///
@@ -25,7 +26,7 @@ pub(super) fn read_tuned_rules(
         left_out: Vec::new(),
         carried_out,
     };
-    if text.trim_start().starts_with('{') {
+    if begins_like_object(text) {
         rules_json::collect_rules(release, text, &mut rules);
     } else {
         collect_classic(release, text, &mut rules);
@@ -179,6 +180,7 @@ pub(super) fn file_rule(
         );
         left_out.push(LeftOutLine::new(row.line, why));
     }
+    leave_out_parameters(numbers, tuned, algorithm, row, left_out);
     let known = algorithm.map(|algorithm| {
         let known = tuned.known_algorithm(algorithm);
         // Tables know an algorithm by one name.
@@ -197,6 +199,37 @@ pub(super) fn file_rule(
     RuleInFile {
         choice: known,
         ..left_to_library(row.line, collective, [0, u64::MAX])
+    }
+}
+
+/// Lists the parameters of a row that count in 6.0 and later, and that no table can express.
+fn leave_out_parameters(
+    numbers: [u32; 3],
+    tuned: &TunedCollective,
+    algorithm: Option<&str>,
+    row: &Row,
+    left_out: &mut Vec<LeftOutLine>,
+) {
+    let Some(algorithm) = algorithm.filter(|_| numbers[0] >= 6) else {
+        return;
+    };
+    let has_radix = matches!(
+        (tuned.name, algorithm),
+        ("allgather", "bruck" | "bruck-k-fanout") | ("reduce", "knomial")
+    );
+    if has_radix && row.fanout > 2 {
+        let why = format!(
+            "tables have no radix of {} {algorithm} ({})",
+            tuned.name, row.fanout
+        );
+        left_out.push(LeftOutLine::new(row.line, why));
+    }
+    if tuned.known_algorithm(algorithm).is_none() && row.segment > 0 {
+        let why = format!(
+            "tables have no segments of {} {algorithm} ({})",
+            tuned.name, row.segment
+        );
+        left_out.push(LeftOutLine::new(row.line, why));
     }
 }
 
@@ -230,7 +263,11 @@ fn carried_out(
             "{collective}/{id} serves 2 ranks only, so the calls fail"
         )),
         (Collective::Allgather, "recursive_doubling") if !ranks.is_power_of_two() => other("bruck"),
-        (Collective::Allgather, "neighbor") if !ranks.is_multiple_of(2) => other("ring"),
+        (Collective::Allgather | Collective::Allgatherv, "neighbor")
+            if !ranks.is_multiple_of(2) =>
+        {
+            other("ring")
+        }
         (Collective::Allreduce, "segmented_ring") if choice.segment_bytes == 0 => other("ring"),
         _ => Ok(choice.clone()),
     }

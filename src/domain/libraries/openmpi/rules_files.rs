@@ -4,6 +4,7 @@ use super::decisions::read_tuned_rules;
 use super::{classic, han_rules, parameters, rules_json};
 use crate::RulesFileEffect::{self, Ignored, Read};
 use crate::findings::{ExaminedRelease, SteeringFindings, SteeringFormat};
+use crate::json::begins_like_object;
 use crate::openmpi::numbers::Numbers;
 
 /// The formats, each tried before those below it.
@@ -54,7 +55,7 @@ fn is_classic_file(text: &str) -> bool {
 
 /// What is wrong with a file for `tuned`, which 6 reads as JSON if it can.
 pub(super) fn examine_tuned_file(release: &ExaminedRelease<'_>, text: &str) -> SteeringFindings {
-    if text.trim_start().starts_with('{') {
+    if begins_like_object(text) {
         rules_json::examine_json(release, text)
     } else {
         classic::examine_classic(release, text)

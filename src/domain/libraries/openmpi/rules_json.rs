@@ -13,7 +13,9 @@ use super::rows::{CoveringRules, Row, Span, examine_choice};
 use super::tuned::{NUMBERED, TunedCollective};
 use crate::file_rules::{FilePlacement, FileRules, LeftOutLine, RuleInFile};
 use crate::findings::{ExaminedRelease, FindingKind::*, SteeringFindings};
-use crate::json::{JsonContent, JsonDialect, JsonMember, JsonValue, parse_json};
+use crate::json::{
+    JsonContent, JsonDialect, JsonMember, JsonValue, begins_like_object, parse_json,
+};
 
 const DIALECT: JsonDialect = JsonDialect {
     comments: false,
@@ -45,7 +47,7 @@ const DISTRIBUTIONS: [&str; 3] = ["any", "one-per-node", "single-node"];
 
 /// Whether a text looks like a rules file in JSON.
 pub(super) fn is_rules_json(text: &str) -> bool {
-    text.trim_start().starts_with('{') && text.contains("\"collectives\"")
+    begins_like_object(text) && text.contains("\"collectives\"")
 }
 
 /// What is wrong with the text of a file.

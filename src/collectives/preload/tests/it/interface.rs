@@ -108,7 +108,7 @@ fn the_static_library_has_only_the_c_interface_under_mpi() {
     });
     let functions = called.filter(|name| name.starts_with("colltune_"));
     let functions: BTreeSet<String> = functions.map(str::to_owned).collect();
-    assert_eq!(functions.len(), 16);
+    assert_eq!(functions.len(), 21);
     assert_eq!(defined(&archive), functions);
     let flags = [&archive.display().to_string(), "-lpthread", "-ldl", "-lm"];
     check(folder.path(), &flags, &[]);

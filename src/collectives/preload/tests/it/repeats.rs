@@ -9,12 +9,15 @@ use vocabulary::Candidate;
 
 use crate::launch::{compiled, run_preloaded};
 
-/// Runs a program with a table that chooses the algorithms with this index up to a size, and the default above.
+/// Runs a program with a table that chooses the algorithms with this index up to a size, and the default above; where
+/// decisions do not depend on the size, the algorithms for all sizes.
 fn run(program: &str, arguments: &[&str], ranks: u32, place: usize, default_from: u64) -> String {
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled(program, folder.path(), &[]);
     let mut table = forcing_table(place, chosen_installation().library());
-    for entry in table.collectives.values_mut().flatten() {
+    let by_size = table.collectives.iter_mut();
+    let by_size = by_size.filter(|(collective, _)| collective.decides_by_size());
+    for entry in by_size.flat_map(|(_, entries)| entries) {
         let default = Rule::new(default_from, Candidate::Default, None, Confidence::High);
         entry.rules.push(default);
     }

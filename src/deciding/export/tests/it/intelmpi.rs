@@ -84,6 +84,35 @@ fn a_policy_and_a_shape_decide_what_the_variables_cannot() {
     assert_eq!(values(&options), [None, Some(4)]);
 }
 
+/// Where the library's own decision was measured to be the best, no preset replaces it.
+#[test]
+fn measured_defaults_are_not_replaced_by_the_nearest_preset() {
+    let from_bytes = |from: &str, measured: &str| {
+        let text = format!(
+            "
+  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - {{nodes: 1, ppn: 2, deployment: library, measured: [{measured}], rules: [
+          {{from: 0, candidate: default, confidence: high}},
+          {{from: {from}, candidate: 'native:bcast/preset_3', confidence: high}}]}}
+"
+        );
+        let mut options = Options::default();
+        options.policy.extrapolate = true;
+        let table = sample::table("intelmpi", "2021.19.0", &text);
+        let exported = export("intelmpi", &table, &options).expect("exported");
+        let file = read_presets(&exported.text).expect("readable");
+        file.preset_at(Collective::Bcast, 8)
+    };
+    let point = |bytes: &str| {
+        format!("{{bytes: {bytes}, seconds: 1e-6, default_seconds: 2e-6, speedup: 2}}")
+    };
+    let both = format!("{}, {}", point("4K"), point("8K"));
+    assert_eq!(from_bytes("8K", &both), None);
+    assert_eq!(from_bytes("8K", &point("8K")), Some(3));
+}
+
 #[test]
 fn other_releases_are_refused() {
     let other = Options {

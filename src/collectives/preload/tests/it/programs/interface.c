@@ -81,7 +81,7 @@ static void decisions(const colltune_table *table) {
     EXPECT(colltune_decide(table, "barrier", 1, 4, 0, 1, &decision) == COLLTUNE_SUCCESS);
     EXPECT(decision.is_ours && !strncmp(decision.algorithm, "barrier/", 8));
     EXPECT(colltune_decide(table, "alltoall", 1, 4, 8, 1, &decision) == COLLTUNE_SUCCESS && decision.is_ours);
-    EXPECT(colltune_decide(table, "alltoallv", 1, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
+    EXPECT(colltune_decide(table, "neighbor_alltoall", 1, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
     EXPECT(strlen(colltune_message()) > 0);
     EXPECT(colltune_decide(table, "bcast", 0, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
     EXPECT(colltune_decide(table, "bcast", 1, -4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);

@@ -87,16 +87,20 @@ fn a_policy_and_a_shape_decide_what_the_variables_cannot() {
 /// Where the library's own decision was measured to be the best, no preset replaces it.
 #[test]
 fn measured_defaults_are_not_replaced_by_the_nearest_preset() {
-    let from_bytes = |from: &str, measured: &str| {
+    let preset_of_8_bytes = |measured: &str| {
         let text = format!(
             "
   bcast:
     message_size: bytes of one rank's vector
     shapes:
-      - {{nodes: 1, ppn: 2, deployment: library, measured: [{measured}], rules: [
-          {{from: 0, candidate: default, confidence: high}},
-          {{from: {from}, candidate: 'native:bcast/preset_3', confidence: high}}]}}
-"
+      - nodes: 1
+        ppn: 2
+        deployment: library
+        rules:
+          - {{from: 0, candidate: default, confidence: high}}
+          - {{from: 8K, candidate: 'native:bcast/preset_3', confidence: high}}
+        measured:
+{measured}"
         );
         let mut options = Options::default();
         options.policy.extrapolate = true;
@@ -105,12 +109,16 @@ fn measured_defaults_are_not_replaced_by_the_nearest_preset() {
         let file = read_presets(&exported.text).expect("readable");
         file.preset_at(Collective::Bcast, 8)
     };
-    let point = |bytes: &str| {
-        format!("{{bytes: {bytes}, seconds: 1e-6, default_seconds: 2e-6, speedup: 2}}")
-    };
-    let both = format!("{}, {}", point("4K"), point("8K"));
-    assert_eq!(from_bytes("8K", &both), None);
-    assert_eq!(from_bytes("8K", &point("8K")), Some(3));
+    let below = "          bytes: [4K, 8K]
+          microseconds: [2, 2]
+          default_microseconds: [2, 4]
+";
+    assert_eq!(preset_of_8_bytes(below), None);
+    let from_there = "          bytes: [8K, 16K]
+          microseconds: [2, 2]
+          default_microseconds: [4, 4]
+";
+    assert_eq!(preset_of_8_bytes(from_there), Some(3));
 }
 
 #[test]

@@ -7,7 +7,7 @@ const fn parameter_named(pattern: &'static str) -> SteeringSetting {
 }
 
 /// The list, for 2021. `I_MPI_ADJUST_<COLLECTIVE>` selects presets; longer names belong to one preset's parts.
-pub(super) const SETTINGS: [SteeringSetting; 10] = [
+pub(super) const SETTINGS: [SteeringSetting; 9] = [
     SteeringSetting::new(super::TUNING_FILE, SettingRole::Rules),
     SteeringSetting::new("I_MPI_TUNING", SettingRole::Rules),
     SteeringSetting::new("I_MPI_TUNING_BIN_PATH", SettingRole::Component),
@@ -17,5 +17,4 @@ pub(super) const SETTINGS: [SteeringSetting; 10] = [
     SteeringSetting::new("I_MPI_ADJUST_*", SettingRole::Algorithm),
     parameter_named("I_MPI_TUNING_*"),
     parameter_named("I_MPI_COLL_*"),
-    parameter_named("MPIR_CVAR_*"),
 ];

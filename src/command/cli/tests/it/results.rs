@@ -34,6 +34,7 @@ fn lookup_answers_with_the_rule() {
         keys(&decision),
         [
             "algorithm",
+            "bracketed_by",
             "bytes",
             "candidate",
             "collective",

@@ -50,7 +50,7 @@ impl Requests {
         self.started.reserve(requests);
     }
 
-    /// Reserves memory for so many in all.
+    /// Reserves memory for `requests` in all, those under way included.
     pub(crate) fn reserve_in_all(&mut self, requests: usize) {
         self.started
             .reserve(requests.saturating_sub(self.started.len()));

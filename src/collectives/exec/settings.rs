@@ -29,7 +29,7 @@ pub fn control_variables(
         };
         let documented = documented_name.and_then(|find| find(&variable.description));
         let name = documented.map_or(name, str::to_owned);
-        // Variables that nobody asks for may be unreadable.
+        // Reading the others could fail for nothing.
         if wanted(&name)
             && let Some(value) = variable.read_as_text()?
         {

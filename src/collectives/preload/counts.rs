@@ -286,7 +286,7 @@ impl Completed {
     /// # Safety
     ///
     /// The call has succeeded, and so has written what the addresses are of.
-    unsafe fn has(self, place: usize) -> bool {
+    unsafe fn includes_place(self, place: usize) -> bool {
         let address = std::ptr::with_exposed_provenance::<c_int>;
         // SAFETY: the caller promises that the call has written what the addresses are of: an index only if it has
         // completed a request, and as many indices as their count says.
@@ -321,7 +321,7 @@ impl GivenBack for CompletingCall {
 
     fn has_completed(&self, place: usize) -> bool {
         // SAFETY: made by `Counts::complete`, by which a call that has failed has completed none.
-        unsafe { self.completed.has(place) }
+        unsafe { self.completed.includes_place(place) }
     }
 }
 

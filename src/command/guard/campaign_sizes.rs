@@ -1,4 +1,5 @@
-//! The sizes at which imported rules are tested: nobody has measured any for them.
+//! The sizes at which rules from a site's file are tested. Such rules come without measurements, so the sizes are those of a
+//! campaign.
 
 use std::collections::BTreeMap;
 

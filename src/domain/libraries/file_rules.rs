@@ -96,7 +96,7 @@ impl FileRules {
             .collect()
     }
 
-    /// What the release runs on so many ranks for a choice: another algorithm where that one does not serve them.
+    /// What the release runs for a choice on a number of ranks: another algorithm where it replaces the chosen one.
     ///
     /// # Errors
     /// The reason, as a clause, why the calls fail.

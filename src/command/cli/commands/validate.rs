@@ -32,8 +32,8 @@ use crate::values;
 /// launches confirm them. If the table changes, the export beside it is written again. --keep-table leaves both as they
 /// are.
 ///
-/// Imported rules of a site, which nobody has measured, are tested at the sizes of the campaign (--campaign), by default
-/// those of a campaign without `sizes`.
+/// Rules that were imported from a site's file have no measured sizes. They are tested at the sizes of the campaign
+/// (--campaign), by default those of a campaign without `sizes`.
 ///
 /// --confirm marks unconfirmed rules as confirmed, such as those of imports and of tables of version 0.1, if their
 /// candidate is significantly faster, by the campaign's `materiality` or more, at every point, including a probe between

@@ -81,7 +81,7 @@ fn read_ranges(value: &str) -> Result<Vec<PresetRange>, String> {
     let mut begin = 0;
     for part in value.split(';') {
         let [preset, from, to_bytes] =
-            numbers(part).ok_or_else(|| format!("`{part}` is not PRESET:FROM-TO in bytes"))?;
+            parse_range(part).ok_or_else(|| format!("`{part}` is not PRESET:FROM-TO in bytes"))?;
         if from != begin {
             return Err(format!("`{part}` begins at {from}, not at {begin}"));
         }
@@ -102,7 +102,7 @@ fn read_ranges(value: &str) -> Result<Vec<PresetRange>, String> {
 }
 
 /// The numbers of `PRESET:FROM-TO`, in plain decimals.
-fn numbers(part: &str) -> Option<[u64; 3]> {
+fn parse_range(part: &str) -> Option<[u64; 3]> {
     let (preset, range) = part.split_once(':')?;
     let (from, to) = range.split_once('-')?;
     let plain = |word: &str| {

@@ -294,7 +294,7 @@ impl HeldConditions {
         }
     }
 
-    fn has(&self, condition: &str) -> bool {
+    fn includes_condition(&self, condition: &str) -> bool {
         self.counts.contains_key(condition)
     }
 }
@@ -683,7 +683,10 @@ impl SelectionFile {
             );
         }
         for (_, conditions, needed) in NEEDS.iter().filter(|(known, ..)| *known == name) {
-            if !conditions.iter().any(|condition| self.holds.has(condition)) {
+            if !conditions
+                .iter()
+                .any(|condition| self.holds.includes_condition(condition))
+            {
                 self.found.report(
                     line,
                     FailingCall,

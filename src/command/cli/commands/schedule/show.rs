@@ -280,7 +280,7 @@ impl BracketParts {
     fn describe(&self) -> String {
         let others: Vec<String> = self.by.iter().map(|by| format!(", {by}")).collect();
         let depth = self.depth.map_or_else(
-            || "unknown on so many ranks".to_owned(),
+            || "not computed for this many ranks".to_owned(),
             |depth| depth.to_string(),
         );
         format!(

@@ -304,7 +304,7 @@ fn stronger_settings_count_and_weaker_ones_are_not_examined() {
     let off = settings_below(&[("coll_tuned_use_dynamic_rules", "0")], text);
     assert_eq!(lines_and_kinds(&off), "1 remark, 2 no-effect");
     has_message(&off, 1, "is overridden: the environment sets it, too");
-    // The name of the rules file does not count: nobody follows it.
+    // The environment names another rules file, so this one is not examined.
     let other = settings_below(&[("coll_tuned_dynamic_rules_filename", "/b")], text);
     assert_eq!(lines_and_kinds(&other), "2 remark");
     let in_force: Vec<_> = other.assignments.iter().map(|set| set.line).collect();

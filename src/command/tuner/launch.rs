@@ -250,7 +250,7 @@ impl<'a> RunningLaunch<'a> {
         Ok(())
     }
 
-    fn store_record(&mut self, record: &Record) -> Result<(), TunerError> {
+    pub(crate) fn store_record(&mut self, record: &Record) -> Result<(), TunerError> {
         // Nothing is stored of a launch that started in another way than it was asked to.
         if let Record::Started(start) = record {
             self.check_start(start)?;
@@ -291,10 +291,10 @@ impl<'a> RunningLaunch<'a> {
             }
             Record::Done(done) => {
                 self.in_flight = None;
-                // All candidates of the task have had their turns, so none of them is a suspect any longer.
-                let whole = self.find_entrant(done.task, 0).map(|(subject, _)| subject);
-                self.suspects
-                    .retain(|(suspected, _)| whole != Some(*suspected));
+                // All candidates of the task have had their turns, so none of them is a suspect any longer. Others of the
+                // same cell may be measured in launches of their own.
+                let entrants = self.list_entrants(done.task);
+                self.suspects.retain(|suspect| !entrants.contains(suspect));
                 // The whole launch has counted the cell.
                 self.progress.done += u64::from(new && self.forcing.is_none());
                 self.observer.notice(&TuningEvent::Stored {
@@ -329,16 +329,24 @@ impl<'a> RunningLaunch<'a> {
     }
 
     fn find_entrant(&self, task: u32, candidate: u32) -> Option<(Subject, Candidate)> {
-        let task = self.plan.tasks.iter().find(|known| known.id == task)?;
-        Some(match &task.work {
-            PlannedWork::Experiment(experiment) => {
-                (Subject::Experiment(*experiment), Candidate::Default)
+        let mut entrants = self.list_entrants(task).into_iter();
+        entrants.nth(candidate as usize)
+    }
+
+    /// What a task measures, in the order of its candidates; an experiment has one. Empty if there is no such task.
+    fn list_entrants(&self, task: u32) -> Vec<(Subject, Candidate)> {
+        let planned = self.plan.tasks.iter().find(|known| known.id == task);
+        match planned.map(|known| &known.work) {
+            None => Vec::new(),
+            Some(PlannedWork::Experiment(experiment)) => {
+                vec![(Subject::Experiment(*experiment), Candidate::Default)]
             }
-            PlannedWork::Compare { cell, candidates } => (
-                Subject::Cell(*cell),
-                candidates.get(candidate as usize)?.clone(),
-            ),
-        })
+            Some(PlannedWork::Compare { cell, candidates }) => {
+                let subject = Subject::Cell(*cell);
+                let entrants = candidates.iter().cloned();
+                entrants.map(|candidate| (subject, candidate)).collect()
+            }
+        }
     }
 }
 

@@ -2,7 +2,8 @@
 //!
 //! A launch that dies is attributed to the candidate whose turn it was, unless a signal from outside may be the cause
 //! (launchers then report no ranks, or only that one was ended by SIGKILL): then it is attributed only if it happens
-//! twice and the cell was not measured in between. Launches killed by the batch system are never attributed to a
+//! twice and the candidate was not measured in between. An algorithm that is forced from the start of MPI is suspected as
+//! well if its launch dies before the driver has started. Launches killed by the batch system are never attributed to a
 //! candidate.
 
 use launcher::{BatchEnd, Exit, LaunchError, Outcome};
@@ -66,6 +67,9 @@ impl RunningLaunch<'_> {
         if exit.tail.iter().any(|line| line.starts_with(DRIVER_SAYS)) {
             return Err(described.into());
         }
+        if self.forcing.is_some() && !self.has_started() {
+            return self.suspect_forced_algorithm(message);
+        }
         match exit.outcome {
             Outcome::Code(exit_code::HANG) => self.attribute_failure(FailureKind::Hang, message),
             Outcome::Code(
@@ -118,6 +122,26 @@ impl RunningLaunch<'_> {
         } else {
             Ok(died_with_message(message))
         }
+    }
+
+    /// Handles an end before the driver has started MPI, in a launch whose algorithm is forced from the start of MPI. The
+    /// launch without it has just ended well, so the algorithm is the likely cause. It counts as failed if this happens
+    /// again.
+    fn suspect_forced_algorithm(&mut self, message: String) -> Result<LaunchEnd, TunerError> {
+        for task in &self.plan.tasks {
+            // Such a task has one candidate.
+            let suspected = self.find_entrant(task.id, 0);
+            let was_suspect = suspected.is_some_and(|entrant| !self.suspects.insert(entrant));
+            if was_suspect {
+                self.store_record(&Record::Failed {
+                    task: task.id,
+                    candidate: 0,
+                    kind: FailureKind::Crash,
+                    message: message.clone(),
+                })?;
+            }
+        }
+        Ok(died_with_message(message))
     }
 
     fn entrant_in_flight(&self) -> Option<(Subject, Candidate)> {

@@ -147,7 +147,7 @@ impl Measuring<'_> {
             self.suspects = std::mem::take(&mut launch.suspects);
             match ended {
                 FollowedLaunch::Ended(Ok(LaunchEnd::Finished(Finish::Complete))) => {}
-                // The failure of the candidate is stored, unless something else ended the launch.
+                // The failure of the candidate is stored, unless it is only suspected, or something else ended the launch.
                 FollowedLaunch::Ended(Ok(LaunchEnd::Died { message, .. })) => {
                     let number = plan.launch;
                     self.observer

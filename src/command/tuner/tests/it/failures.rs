@@ -3,9 +3,10 @@
 use std::sync::atomic::AtomicBool;
 
 use launcher::{LaunchError, Outcome};
+use schedule::Collective;
 use store::Store;
 use tuner::{Silent, TunerError, measure_campaign, tune_campaign};
-use vocabulary::{Pattern, RankOrder};
+use vocabulary::{Library, NativeAlgorithm, Pattern, RankOrder};
 use wire::{FailureKind, exit_code};
 
 use crate::fake::{Bench, LaunchFailure, Witness, library, play};
@@ -72,6 +73,52 @@ fn a_candidate_that_ends_its_launch_repeatedly_is_left_out() {
             "the report says what failed"
         );
     }
+}
+
+/// A preset of Intel MPI is in force when MPI starts, so it may end its launch before the driver tells anything.
+#[test]
+fn an_algorithm_that_ends_mpi_as_it_starts_is_left_out_and_the_others_are_measured() {
+    let mut bench = Bench::new(
+        "collectives: [bcast]\ncandidates: ['native:bcast/*']\nparameters: {through: mpi}\n",
+    );
+    bench.redirect(
+        "shapes: [1x2, 1x4]\nsizes: 64..4M x256",
+        "shapes: [1x4]\nsizes: [64, 1M]",
+    );
+    bench.library = Library {
+        name: "intelmpi".to_owned(),
+        version: "2021.19.0".to_owned(),
+    };
+    bench.natives = ["preset_1", "preset_2"]
+        .map(|id| NativeAlgorithm {
+            collective: Collective::Bcast,
+            id: id.to_owned(),
+            takes_segments: false,
+            takes_fanout: false,
+            is_ordered: true,
+        })
+        .to_vec();
+    bench.always.silent_with = Some(("I_MPI_ADJUST_BCAST", "1", Outcome::Code(139)));
+    tune_campaign(&bench.workplace(), &mut Silent, &never()).expect("tuned");
+    let store = Store::open(&bench.campaign().output.store).expect("a store");
+    let failures = store.failures(&bench.library).expect("failures");
+    let failed: Vec<_> = failures
+        .iter()
+        .map(|failure| failure.candidate.id())
+        .collect();
+    assert_eq!(failed, ["preset_1"; 2]);
+    let samples = store
+        .samples(&bench.library, Pattern::Together)
+        .expect("samples");
+    let launches = |id: &str| {
+        let of_candidate = samples.iter().filter(|sample| {
+            sample.subject.cell().is_some_and(|cell| cell.bytes == 64)
+                && sample.candidate.id() == id
+        });
+        of_candidate.count()
+    };
+    assert_eq!([launches("preset_1"), launches("preset_2")], [0, 6]);
+    assert!(launches("default") >= 6);
 }
 
 /// As if memory ran out for both candidates: a third launch without a result would end the campaign.

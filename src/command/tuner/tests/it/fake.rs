@@ -13,7 +13,9 @@ use launcher::{Exit, Job, LaunchError, Launcher, Outcome, Running};
 use schedule::{Algorithm, Schedule};
 use tempfile::TempDir;
 use tuner::{MeasurementContext, Observer};
-use vocabulary::{Candidate, Cell, Experiment, ExperimentKind, Library, Node, Pattern, RankOrder};
+use vocabulary::{
+    Candidate, Cell, Experiment, ExperimentKind, Library, NativeAlgorithm, Node, Pattern, RankOrder,
+};
 use wire::{
     Environment, Finish, LaunchStart, Measurement, Plan, PlannedTask, PlannedWork, Record, TaskDone,
 };
@@ -31,6 +33,8 @@ pub(crate) struct LaunchFailure {
     pub(crate) too_late: bool,
     /// Nothing is written.
     pub(crate) silent: Option<Outcome>,
+    /// Nothing is written by a launch whose environment has this variable with this value.
+    pub(crate) silent_with: Option<(&'static str, &'static str, Outcome)>,
     /// The order of ranks on their nodes.
     pub(crate) order: RankOrder,
     /// The launcher's last message.
@@ -43,6 +47,9 @@ pub(crate) struct LaunchFailure {
 pub(crate) struct Bench {
     folder: TempDir,
     campaign: String,
+    /// The library, and those of its algorithms that can be forced.
+    pub(crate) library: Library,
+    pub(crate) natives: Vec<NativeAlgorithm>,
     /// Failures, by number of launch.
     pub(crate) failures: BTreeMap<u32, LaunchFailure>,
     /// The failure of every other launch.
@@ -80,6 +87,8 @@ impl Bench {
         Self {
             folder,
             campaign,
+            library: library(),
+            natives: Vec::new(),
             failures: BTreeMap::new(),
             always: LaunchFailure::default(),
             elapsed_seconds: 0.01,
@@ -115,9 +124,9 @@ impl Bench {
         let store = campaign.output.store.clone();
         MeasurementContext {
             campaign: tuner::with_recorded_defaults(campaign, &store).expect("readable"),
-            library: library(),
+            library: self.library.clone(),
             driver: Some("colltune-driver".into()),
-            natives: Vec::new(),
+            natives: self.natives.clone(),
             cores: None,
             launcher: match &self.cluster {
                 Some(cluster) => Box::new(ClusterLauncher(Arc::clone(cluster))),
@@ -162,7 +171,18 @@ impl Launcher for FakeLauncher {
         let text = std::fs::read(&job.plan).expect("a plan file");
         let plan: Plan = serde_json::from_slice(&text).expect("a plan");
         self.plans.lock().expect("plans").push(plan.clone());
-        let failure = self.failures.get(&plan.launch).unwrap_or(&self.always);
+        let mut failure = self
+            .failures
+            .get(&plan.launch)
+            .unwrap_or(&self.always)
+            .clone();
+        if let Some((name, value, outcome)) = failure.silent_with {
+            let mut variables = job.environment.iter();
+            if variables.any(|(known, given)| known == name && given == value) {
+                failure.silent = Some(outcome);
+            }
+        }
+        let failure = &failure;
         let records = play(&plan, job.ranks, failure, self.elapsed_seconds);
         let outcome = outcome(&records, failure);
         let exit = Exit {

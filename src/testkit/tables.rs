@@ -110,7 +110,7 @@ pub fn forcing_table(place: usize, library: Library) -> Table {
     Table {
         name: format!("forcing-{place}"),
         provenance: provenance_for(library),
-        collectives: Collective::SERVED.into_iter().map(of).collect(),
+        collectives: Collective::ALL.into_iter().map(of).collect(),
         verdicts: Vec::new(),
     }
 }

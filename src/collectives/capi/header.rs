@@ -187,7 +187,7 @@ pub unsafe extern "C" fn colltune_decide(
     let (Some(table), Some(name), Some(decision)) = (table, name, decision) else {
         return fail_with(ERR_ARGUMENT, "a null argument");
     };
-    let named = Collective::SERVED
+    let named = Collective::ALL
         .into_iter()
         .find(|known| known.name().as_bytes() == name.to_bytes());
     let (Some(found), Ok(nodes @ 1..), Ok(ppn @ 1..)) =

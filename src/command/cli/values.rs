@@ -1,10 +1,9 @@
 //! Parsers of arguments.
 
-use std::ffi::OsStr;
 use std::ops::RangeInclusive;
 
 use answers::{Scope, TaskKind};
-use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use launcher::LibraryChoice;
 use libraries::LibraryName;
 use schedule::{Collective, Distribution, UnknownCollective};
@@ -44,47 +43,8 @@ pub(crate) enum ValueError {
     Ranks,
 }
 
-/// The name of a collective that campaigns and tables use.
+/// The name of a collective.
 pub(crate) fn collective_parser() -> impl TypedValueParser<Value = Collective> {
-    CollectiveParser
-}
-
-/// The parser of [`collective_parser`]. Unlike a list of values, it tells a collective that is not used yet from a
-/// misspelt one.
-#[derive(Clone)]
-struct CollectiveParser;
-
-impl TypedValueParser for CollectiveParser {
-    type Value = Collective;
-
-    fn parse_ref(
-        &self,
-        command: &clap::Command,
-        argument: Option<&clap::Arg>,
-        value: &OsStr,
-    ) -> Result<Collective, clap::Error> {
-        let parse = |name: String| -> Result<Collective, UnknownCollective> { name.parse() };
-        let is_unserved = Collective::unserved().any(|known| value == known.name());
-        if is_unserved {
-            let any = StringValueParser::new().try_map(parse);
-            any.parse_ref(command, argument, value)
-        } else {
-            let served = PossibleValuesParser::new(Collective::SERVED.map(Collective::name));
-            served.try_map(parse).parse_ref(command, argument, value)
-        }
-    }
-
-    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
-        Some(Box::new(
-            Collective::SERVED
-                .into_iter()
-                .map(|served| PossibleValue::new(served.name())),
-        ))
-    }
-}
-
-/// The name of a collective that has schedules, as all have.
-pub(crate) fn scheduled_collective_parser() -> impl TypedValueParser<Value = Collective> {
     PossibleValuesParser::new(Collective::ALL.map(Collective::name))
         .try_map(|name| Collective::from_name(&name).ok_or(UnknownCollective(name)))
 }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use launcher::HostFileError;
-use schedule::{Collective, Distribution, Parameters, UnknownCollective};
+use schedule::{Collective, Distribution, Parameters};
 use thiserror::Error;
 use vocabulary::CommShape;
 use vocabulary::bounds::RANKS;
@@ -187,11 +187,6 @@ pub(crate) enum Problem {
         message: &'static str,
     },
     #[error("the pattern `{pattern}` matches no algorithm")]
-    #[help(
-        if let Some(unserved) = unserved_collective(pattern),
-        "{}; remove the pattern",
-        unserved.message()
-    )]
     #[help(if let Some(suggestion) = suggestion, "did you mean `{suggestion}`?")]
     #[help("`colltune schedule list` prints all algorithms")]
     NoMatch {
@@ -226,11 +221,4 @@ fn begin_long_vector(collective: Collective, shape: CommShape, bytes: u64) -> St
     } else {
         format!("{collective} of {bytes} bytes a rank on {shape} is a vector of")
     }
-}
-
-/// The collective of a pattern, as in `alltoallv/*`, if it is one of MPI's that campaigns do not use yet.
-fn unserved_collective(pattern: &str) -> Option<UnknownCollective> {
-    let name = pattern.split_once('/').map_or(pattern, |(name, _)| name);
-    let unknown = UnknownCollective(name.to_owned());
-    unknown.is_unserved().then_some(unknown)
 }

@@ -22,13 +22,13 @@ pub fn init_template(cores: u32, library: Option<&str>) -> String {
     let known = LibraryName::ALL.map(LibraryName::name).join(", ");
     let by_default = |c: &Collective| DEFAULT_COLLECTIVES.contains(c);
     let collectives = DEFAULT_COLLECTIVES.map(|c| format!("  - {c}\n")).concat();
-    let others = Collective::SERVED.into_iter().filter(|c| !by_default(c));
+    let others = Collective::ALL.into_iter().filter(|c| !by_default(c));
     let others: String = others.map(|c| format!("  # - {c}\n")).collect();
-    let by_part = Collective::SERVED
+    let by_part = Collective::ALL
         .into_iter()
         .filter(|c| c.is_sized_by_part() && c.decides_by_size());
     let mut parts: String = by_part.map(|c| format!("  {c}: 8..1M x4\n")).collect();
-    let of_one_rule = Collective::SERVED
+    let of_one_rule = Collective::ALL
         .into_iter()
         .filter(|c| !c.decides_by_size() && c.has_data());
     parts.extend(of_one_rule.map(|c| {

@@ -78,7 +78,7 @@ impl SiteRules {
             left_out: rules.left_out.iter().cloned().collect(),
         };
         let mut collectives = BTreeMap::new();
-        for collective in Collective::SERVED {
+        for collective in Collective::ALL {
             let shapes = options.shapes.iter().filter(|shape| shape.ranks() >= 2);
             let entries: Vec<ShapeRules> = shapes
                 .flat_map(|shape| made.entries_for_shape(collective, *shape))

@@ -374,7 +374,7 @@ impl<'f> Fields<'f> {
 
 /// One of our algorithms, if it can be used in the cell.
 fn our_candidate(algorithm: String, segment: Option<u64>, cell: &Cell) -> Result<Candidate, Fault> {
-    let known = schedule::find_algorithm(&algorithm).filter(|known| known.collective.is_served());
+    let known = schedule::find_algorithm(&algorithm);
     let Some(known) = known else {
         return Err(("algorithm", LineProblem::Algorithm(algorithm)));
     };

@@ -51,22 +51,14 @@ pub enum LineProblem {
     #[help("give every row the fields of the header; leave fields without a value empty")]
     Fields { found: usize, expected: usize },
     /// Not a collective that can be imported.
-    #[error("{}", describe_unknown(.0))]
+    #[error("there is no collective `{0}`")]
     #[help(
         "write one of {}",
-        schedule::Collective::SERVED.map(schedule::Collective::name).join(", ")
+        schedule::Collective::ALL.map(schedule::Collective::name).join(", ")
     )]
     Collective(String),
     /// Not an algorithm of ours.
-    #[error(
-        "colltune has no algorithm `{0}`{scope}",
-        scope = if unserved_collective(.0).is_some() { " in campaigns and tables" } else { "" }
-    )]
-    #[help(
-        if let Some(collective) = unserved_collective(_0),
-        "campaigns and tables do not use colltune's algorithms of {collective} yet; for an algorithm that is not \
-         colltune's, write its source in the column `library`"
-    )]
+    #[error("colltune has no algorithm `{0}`")]
     #[help(
         "`colltune schedule list` names them all; for an algorithm that is not colltune's, write its source in the \
          column `library`"
@@ -263,22 +255,6 @@ fn list_columns() -> String {
         COLUMNS.join(", "),
         NEEDED.join("`, `")
     )
-}
-
-/// What is wrong with the name of a collective.
-fn describe_unknown(name: &str) -> String {
-    let unknown = schedule::UnknownCollective(name.to_owned());
-    if unknown.is_unserved() {
-        unknown.message()
-    } else {
-        format!("there is no collective `{name}`")
-    }
-}
-
-/// The collective of an algorithm of colltune's that campaigns and tables do not use.
-fn unserved_collective(algorithm: &str) -> Option<schedule::Collective> {
-    let known = schedule::find_algorithm(algorithm)?;
-    (!known.collective.is_served()).then_some(known.collective)
 }
 
 fn known_libraries() -> String {

@@ -808,9 +808,7 @@ fn announces_launch(text: &str, words: &[&str]) -> bool {
 /// `allreduce_alg`.
 fn is_algorithm(word: &str) -> bool {
     let is_part = |part: &str| {
-        let mut names = Collective::SERVED
-            .iter()
-            .map(|collective| collective.name());
+        let mut names = Collective::ALL.iter().map(|collective| collective.name());
         ALGORITHM_PARTS.contains(&part) || names.any(|name| name.split('_').any(|own| own == part))
     };
     let mut parts = word.split(['_', '-']);
@@ -826,9 +824,7 @@ fn named_algorithm<'w>(words: &[&'w str], index: usize) -> Option<&'w str> {
     let is_assigned = words.get(index + 1) == Some(&"=");
     let behind = behind.find(|word| **word != "=");
     let names_one = |word: &&&str| {
-        let mut collectives = Collective::SERVED
-            .iter()
-            .map(|collective| collective.name());
+        let mut collectives = Collective::ALL.iter().map(|collective| collective.name());
         !NO_ALGORITHM.contains(word)
             && !ANNOUNCING.contains(word)
             && !RANK_WORDS.contains(word)
@@ -849,7 +845,7 @@ fn named_algorithm<'w>(words: &[&'w str], index: usize) -> Option<&'w str> {
 /// `=== allreduce ring ===`.
 fn bare_algorithm(words: &[&str]) -> Option<String> {
     let names_other = |word: &str| {
-        let mut collectives = Collective::SERVED.iter();
+        let mut collectives = Collective::ALL.iter();
         let is_word = |list: &[&str]| list.contains(&word);
         let is_number = word.parse::<u32>().is_ok() || word == "=";
         is_number
@@ -874,7 +870,7 @@ fn bare_algorithm(words: &[&str]) -> Option<String> {
 
 /// Whether some value of a setting steers some collective, or places ranks.
 fn is_relevant_setting(name: &str) -> bool {
-    let mut all = Collective::SERVED.into_iter();
+    let mut all = Collective::ALL.into_iter();
     // Most words are ordinary ones, and judging a name takes a while.
     let may_steer = name.contains('_') || name == "coll";
     (may_steer && all.any(|collective| effect_of_name(name, "1", collective).is_some()))

@@ -158,7 +158,7 @@ impl MpiLibrary for Mpich {
         let value_of = |name: &str| variables.get(name).map(String::as_str);
         let devices = value_of(DEVICES);
         let mut serving = Vec::new();
-        for collective in Collective::SERVED {
+        for collective in Collective::ALL {
             let name = collective.name().to_uppercase();
             let own = format!("{}{name}_DEVICE_COLLECTIVE", PREFIXES[0]);
             let by_device = match (devices, value_of(&own)) {

@@ -3,8 +3,8 @@
 //! A collective is its buffers and its pre- and post-condition: what each buffer holds before and after a call. Both
 //! are stated here alone, and the verifier compares every algorithm with them.
 //!
-//! All collectives of [`Collective::ALL`] have algorithms: they can be shown, proved and simulated. Campaigns, tables
-//! and programs use those of [`Collective::SERVED`]. A barrier has no data: one cell of 0 bytes.
+//! Every stage knows all collectives of [`Collective::ALL`]: the seventeen blocking ones of MPI 4.0, chapter 6. A barrier has
+//! no data: one cell of 0 bytes.
 
 use std::fmt;
 use std::str::FromStr;
@@ -56,29 +56,8 @@ pub enum Collective {
 }
 
 impl Collective {
-    /// Every collective.
+    /// Every collective, in the order of files and reports.
     pub const ALL: [Collective; 17] = [
-        Self::Bcast,
-        Self::Reduce,
-        Self::Allreduce,
-        Self::Gather,
-        Self::Scatter,
-        Self::Allgather,
-        Self::ReduceScatter,
-        Self::ReduceScatterBlock,
-        Self::Alltoall,
-        Self::Barrier,
-        Self::Scan,
-        Self::Exscan,
-        Self::Alltoallv,
-        Self::Alltoallw,
-        Self::Allgatherv,
-        Self::Gatherv,
-        Self::Scatterv,
-    ];
-
-    /// The collectives that campaigns, tables and programs use.
-    pub const SERVED: [Collective; 17] = [
         Self::Bcast,
         Self::Reduce,
         Self::Allreduce,
@@ -124,16 +103,6 @@ impl Collective {
     /// The collective with this name.
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|known| known.name() == name)
-    }
-
-    /// The collectives that campaigns, tables and programs do not use yet.
-    pub fn unserved() -> impl Iterator<Item = Self> {
-        Self::ALL.into_iter().filter(|known| !known.is_served())
-    }
-
-    /// Whether campaigns, tables and programs use it.
-    pub fn is_served(self) -> bool {
-        Self::SERVED.contains(&self)
     }
 
     /// Whether a call moves data. If not, its length is 0 bytes.
@@ -346,40 +315,18 @@ impl fmt::Display for Collective {
     }
 }
 
-/// The text does not name a collective that campaigns, tables and programs use.
+/// The text does not name a collective.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error(
-    "{}; known: {}",
-    self.message(),
-    Collective::SERVED.map(Collective::name).join(", ")
+    "unknown collective `{0}`; known: {known}",
+    known = Collective::ALL.map(Collective::name).join(", ")
 )]
 pub struct UnknownCollective(pub String);
-
-impl UnknownCollective {
-    /// Whether it is a collective of MPI that campaigns, tables and programs do not use yet.
-    pub fn is_unserved(&self) -> bool {
-        Collective::from_name(&self.0).is_some_and(|known| !known.is_served())
-    }
-
-    /// What is wrong, without a list of the known collectives.
-    pub fn message(&self) -> String {
-        let name = &self.0;
-        if self.is_unserved() {
-            format!("campaigns, tables and programs do not use {name} yet")
-        } else {
-            format!("unknown collective `{name}`")
-        }
-    }
-}
 
 impl FromStr for Collective {
     type Err = UnknownCollective;
 
-    /// One of [`Collective::SERVED`]; [`Collective::from_name`] knows all.
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Self::SERVED
-            .into_iter()
-            .find(|c| c.name() == text)
-            .ok_or_else(|| UnknownCollective(text.to_owned()))
+        Self::from_name(text).ok_or_else(|| UnknownCollective(text.to_owned()))
     }
 }

@@ -106,7 +106,7 @@ impl Table {
         for (collective_name, of_collective) in definition.collectives {
             let place = place.key(&collective_name);
             let collective = collective_name.parse::<Collective>().map_err(|unknown| {
-                let known = Collective::SERVED.map(Collective::name);
+                let known = Collective::ALL.map(Collective::name);
                 place.at_key(unknown_collective(&unknown, known))
             })?;
             let found = of_collective.message_size;

@@ -136,11 +136,7 @@ pub fn unknown_collective<'k>(
     unknown: &UnknownCollective,
     known: impl IntoIterator<Item = &'k str>,
 ) -> Mistake {
-    if unknown.is_unserved() {
-        Mistake::unusable_word(unknown.message(), known)
-    } else {
-        Mistake::unknown_word("collective", &unknown.0, known)
-    }
+    Mistake::unknown_word("collective", &unknown.0, known)
 }
 
 /// The algorithms that can be named for a collective.

@@ -64,7 +64,7 @@ pub(crate) fn read_verdicts(
 
 fn read_verdict(place: &Place<'_>, given: VerdictDefinition, version: u32) -> Checked<Verdict> {
     let collective = given.collective.parse::<Collective>().map_err(|unknown| {
-        let known = Collective::SERVED.map(Collective::name);
+        let known = Collective::ALL.map(Collective::name);
         let mistake = unknown_collective(&unknown, known);
         place.key("collective").problem_here(mistake)
     })?;

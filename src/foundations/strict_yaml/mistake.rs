@@ -39,12 +39,6 @@ impl Mistake {
         Self::new(message, suggest_names(word, known, "choose one of"))
     }
 
-    /// A word that means something, but not here.
-    pub fn unusable_word<'k>(message: String, usable: impl IntoIterator<Item = &'k str>) -> Self {
-        let usable: Vec<&str> = usable.into_iter().collect();
-        Self::new(message, format!("choose one of: {}", usable.join(", ")))
-    }
-
     /// An unknown key.
     pub fn unknown_key(key: &str, known: &[&str]) -> Self {
         let known = known.iter().copied();

@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The number of tables in which each algorithm is chosen at least once.
 fn count_places() -> usize {
     let count = |collective: Collective| schedule::algorithms_of(collective).count();
-    Collective::SERVED
+    Collective::ALL
         .into_iter()
         .map(count)
         .max()

@@ -24,7 +24,7 @@ fn presets_variable(collective: Collective) -> String {
 /// All presets; their numbers are in the descriptions of variables.
 pub(super) fn list_algorithms(tool: &Tool) -> Result<Vec<ListedAlgorithm>, ExecError> {
     let mut listed = Vec::new();
-    for collective in Collective::SERVED {
+    for collective in Collective::ALL {
         let Some(variable) = tool.find_variable(&presets_variable(collective))? else {
             continue;
         };

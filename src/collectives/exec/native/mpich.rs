@@ -65,7 +65,7 @@ pub(super) fn algorithm_variable(collective: Collective) -> String {
 
 pub(super) fn list_algorithms(tool: &Tool) -> Result<Vec<ListedAlgorithm>, ExecError> {
     let mut listed = Vec::new();
-    for collective in Collective::SERVED {
+    for collective in Collective::ALL {
         let Some(variable) = tool.find_variable(&algorithm_variable(collective))? else {
             continue;
         };

@@ -30,7 +30,7 @@ pub(super) fn list_algorithms(tool: &Tool) -> Result<Vec<ListedAlgorithm>, ExecE
         return Ok(Vec::new());
     }
     let mut listed = Vec::new();
-    for collective in Collective::SERVED {
+    for collective in Collective::ALL {
         let variable = tool.find_variable(&algorithm_variable(collective, ""))?;
         // That of allgatherv can only be set before the library starts.
         let Some(variable) = variable.filter(|variable| variable.is_writable) else {
@@ -68,7 +68,7 @@ pub(super) fn is_forcing_allowed(tool: &Tool) -> Result<bool, ExecError> {
 
 /// Whether an algorithm of a collective is forced.
 pub(super) fn is_any_forced(tool: &Tool) -> Result<bool, ExecError> {
-    for collective in Collective::SERVED {
+    for collective in Collective::ALL {
         if let Some(variable) = tool.find_variable(&algorithm_variable(collective, ""))?
             && variable.read_number()? != AUTOMATIC
         {
@@ -89,7 +89,7 @@ pub(super) fn duplicate_with_forcing(
     refuse_han(tool, communicator)?;
     let collective = listed.algorithm.collective;
     let mut settings: Vec<(Variable, i32)> = Vec::new();
-    for other in Collective::SERVED {
+    for other in Collective::ALL {
         // If a release lacks a variable, or cannot change it, that collective cannot be forced.
         let variable = tool.find_variable(&algorithm_variable(other, ""))?;
         let Some(variable) = variable.filter(|variable| variable.is_writable) else {

@@ -64,7 +64,7 @@ pub(super) struct QuestionArgs {
 
 /// The collectives of which decisions may depend on the size.
 fn collectives_by_size() -> impl Iterator<Item = Collective> {
-    let measured = Collective::SERVED.into_iter();
+    let measured = Collective::ALL.into_iter();
     measured.filter(|collective| collective.decides_by_size())
 }
 

@@ -59,7 +59,7 @@ Examples:
   colltune simulate -c reduce --ranks 288 --bytes 1M --machine .colltune/quickstart.db --json")]
 pub(crate) struct SimulateArgs {
     /// The collective
-    #[arg(long, short, value_parser = values::scheduled_collective_parser(), required_unless_present = "algorithm")]
+    #[arg(long, short, value_parser = values::collective_parser(), required_unless_present = "algorithm")]
     collective: Option<Collective>,
     /// Algorithms, as in dual_root or allreduce/dual_root [default: all of the collective]
     #[arg(long, short, value_name = "NAME", value_delimiter = ',')]

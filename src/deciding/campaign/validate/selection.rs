@@ -65,9 +65,7 @@ impl Validator<'_> {
 
     fn check_patterns(&self, field: &Field, texts: &OneOrMany<Scalar>) -> Checked<Vec<Pattern>> {
         let texts = self.nonempty_entries(field, texts)?;
-        let served = schedule::ALGORITHMS.iter();
-        let served = served.filter(|known| known.collective.is_served());
-        let ours = served.map(|known| known.name());
+        let ours = schedule::ALGORITHMS.iter().map(|known| known.name());
         let others = MOCKUPS.iter().map(Mockup::full_name);
         let others = others.chain([Candidate::PLACEBO.to_owned()]);
         let names: Vec<String> = ours.chain(others).collect();
@@ -107,7 +105,7 @@ impl Validator<'_> {
             collective: what.to_owned(),
         };
         let all_with = |takes_part: &dyn Fn(Collective) -> bool| {
-            let left = Collective::SERVED.into_iter().filter(|c| takes_part(*c));
+            let left = Collective::ALL.into_iter().filter(|c| takes_part(*c));
             let left: Vec<Collective> = left.collect();
             if left.is_empty() {
                 let of_any = nothing_left("any collective");
@@ -127,7 +125,7 @@ impl Validator<'_> {
             }
             let field = field.index(index);
             let collective = word.parse().map_err(|unknown| {
-                let known = Collective::SERVED.map(Collective::name).into_iter();
+                let known = Collective::ALL.map(Collective::name).into_iter();
                 let mistake = table::unknown_collective(&unknown, known.chain([ALL]));
                 self.document.error_at_value(&field, mistake)
             })?;
@@ -252,7 +250,7 @@ fn suggest_pattern(text: &str, names: &[String]) -> Option<String> {
         return native.map(|native| format!("{native}:{rest}"));
     }
     if let Some(collective) = text.strip_suffix("/*") {
-        let collectives = Collective::SERVED.iter().map(|known| known.name());
+        let collectives = Collective::ALL.iter().map(|known| known.name());
         return nearest_name(collective, collectives).map(|collective| format!("{collective}/*"));
     }
     let known = names.iter().map(String::as_str).chain([DEFAULT]);

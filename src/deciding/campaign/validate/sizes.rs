@@ -65,7 +65,7 @@ impl Validator<'_> {
                         }
                         Err(_) if key == DEFAULT_KEY => others = Some(sizes),
                         Err(unknown) => {
-                            let with_data = Collective::SERVED.into_iter().filter(|c| c.has_data());
+                            let with_data = Collective::ALL.into_iter().filter(|c| c.has_data());
                             let known = with_data.map(Collective::name).chain([DEFAULT_KEY]);
                             let mistake = table::unknown_collective(&unknown, known);
                             return Err(self.document.error_at_key(&field, mistake));

@@ -57,7 +57,7 @@ impl Format for CHeader {
         }
         let extrapolate = options.policy.extrapolate;
         let mut table = table.clone();
-        for collective in Collective::SERVED {
+        for collective in Collective::ALL {
             let interpolated = table.interpolated_entries(collective);
             if let Some(entries) = table.collectives.get_mut(&collective) {
                 entries.extend(interpolated);
@@ -115,7 +115,7 @@ fn header_text(table: &Table, extrapolate: bool, notes: &[String]) -> String {
     let mut text = format!("/*\n{} */\n", in_comment(&head));
     text += lookup::BEFORE;
     text += "enum colltune_collective {\n";
-    for collective in Collective::SERVED {
+    for collective in Collective::ALL {
         let size = table::message_size(collective);
         // Writing to a string cannot fail.
         _ = writeln!(

@@ -122,7 +122,7 @@ impl Format for Presets {
     }
 
     fn variable_names(&self) -> Vec<String> {
-        let served = Collective::SERVED.iter();
+        let served = Collective::ALL.iter();
         served.map(|of| adjusting_variable(*of)).collect()
     }
 }
@@ -258,7 +258,7 @@ fn preset_of(rule: &LibraryRule) -> Option<u32> {
 
 /// Checks that a file has the planned presets at every threshold and to either side, and nothing for other collectives.
 fn compare(planned: &[PlannedPresets<'_>], file: &PresetFile) -> Result<(), ExportError> {
-    for collective in Collective::SERVED {
+    for collective in Collective::ALL {
         let of_collective = planned.iter().find(|of| of.collective == collective);
         let rules = of_collective.map_or(&[][..], |of| of.rules);
         let thresholds = rules.iter().map(|rule| rule.from_bytes);

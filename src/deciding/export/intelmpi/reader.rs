@@ -71,7 +71,7 @@ pub fn read_presets(text: &str) -> Result<PresetFile, ExportError> {
 fn assignment(line: &str) -> Option<(Collective, &str)> {
     let (name, value) = line.strip_prefix("export ")?.split_once('=')?;
     let value = value.strip_prefix('\'')?.strip_suffix('\'')?;
-    let mut served = Collective::SERVED.into_iter();
+    let mut served = Collective::ALL.into_iter();
     let collective = served.find(|collective| adjusting_variable(*collective) == name)?;
     Some((collective, value))
 }

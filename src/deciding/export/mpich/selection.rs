@@ -93,7 +93,7 @@ impl Format for SelectionFile {
     }
 
     fn variable_names(&self) -> Vec<String> {
-        let settings = required_settings(&Collective::SERVED).into_iter();
+        let settings = required_settings(&Collective::ALL).into_iter();
         let mut names = vec![FILE_VARIABLE.to_owned()];
         names.extend(settings.map(|(name, _)| name));
         names

@@ -230,7 +230,7 @@ pub(super) fn examine_selection(
     } = examined;
     if layer == Layer::Algorithms {
         let is_missing = |of: &&Collective| !entries.contains(of.name());
-        let measured = Collective::SERVED;
+        let measured = Collective::ALL;
         let missing: Vec<_> = measured
             .iter()
             .filter(is_missing)

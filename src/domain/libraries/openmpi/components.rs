@@ -110,7 +110,7 @@ const COMPONENTS: [Component; 9] = [
     Component {
         name: "basic",
         offers: ServedCommunicators::Everywhere,
-        collectives: &Collective::SERVED,
+        collectives: &Collective::ALL,
     },
 ];
 
@@ -120,7 +120,7 @@ pub(super) fn serving_components(variables: &BTreeMap<String, String>) -> Vec<Se
     let list = list_without(variables, &before_tuned(variables));
     let mut serving = Vec::new();
     for over_nodes in [false, true] {
-        for collective in Collective::SERVED {
+        for collective in Collective::ALL {
             let rivals = rival_components(variables, collective, over_nodes);
             let Some(found) = rivals.first().copied() else {
                 continue;
@@ -148,7 +148,7 @@ pub(super) fn serving_components(variables: &BTreeMap<String, String>) -> Vec<Se
 fn before_tuned(variables: &BTreeMap<String, String>) -> Vec<&'static str> {
     let mut before = Vec::new();
     for over_nodes in [false, true] {
-        for collective in Collective::SERVED {
+        for collective in Collective::ALL {
             let rivals = rival_components(variables, collective, over_nodes);
             if let Some(place) = rivals.iter().position(|name| *name == TUNED) {
                 before.extend(rivals.into_iter().take(place));
@@ -180,7 +180,7 @@ pub(super) fn idle_component(
     }
     let places = [false, true];
     let is_first = |name: &str| {
-        let mut all = Collective::SERVED.into_iter();
+        let mut all = Collective::ALL.into_iter();
         all.any(|collective| {
             let mut places = places.iter();
             places.any(|over_nodes| {

@@ -44,8 +44,7 @@ pub(super) fn collective_of_tables(tuned: &TunedCollective) -> Result<Collective
         ));
     }
     let named = tuned.name.parse::<Collective>().ok();
-    let served = named.filter(|collective| Collective::SERVED.contains(collective));
-    served.ok_or_else(|| format!("tables have no rules for {}", tuned.name))
+    named.ok_or_else(|| format!("tables have no rules for {}", tuned.name))
 }
 
 fn collect_classic(release: &ExaminedRelease<'_>, text: &str, into: &mut FileRules) {

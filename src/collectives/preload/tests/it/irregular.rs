@@ -13,7 +13,7 @@ use crate::stress::{forcing_through, has_even_only};
 
 /// The irregular collectives.
 fn irregular() -> impl Iterator<Item = Collective> {
-    let served = Collective::SERVED.into_iter();
+    let served = Collective::ALL.into_iter();
     served.filter(|collective| collective.is_irregular())
 }
 

@@ -133,7 +133,7 @@ fn only_confirmed_rules_of_enough_confidence_are_used_under_mpi() {
     };
     let table = prepared.table(Confidence::High, false);
     // One rule for each class of operators.
-    let rules: usize = Collective::SERVED
+    let rules: usize = Collective::ALL
         .map(|collective| 1 + usize::from(collective.is_reduction()))
         .into_iter()
         .sum();

@@ -26,7 +26,7 @@ pub(crate) fn has_even_only(table: &Table) -> bool {
 
 /// The collectives that `stress.c` calls.
 pub(crate) fn regular() -> impl Iterator<Item = Collective> {
-    let served = Collective::SERVED.into_iter();
+    let served = Collective::ALL.into_iter();
     served.filter(|collective| !collective.is_irregular())
 }
 
@@ -202,7 +202,7 @@ fn ranks_in_separate_namespaces_do_not_share_memory_under_openmpi() {
 
 #[test]
 fn each_algorithm_does_what_mpi_does_in_an_unmodified_program() {
-    let most = Collective::SERVED.map(|collective| schedule::algorithms_of(collective).count());
+    let most = Collective::ALL.map(|collective| schedule::algorithms_of(collective).count());
     let most = most.into_iter().max().unwrap_or_default();
     let folder = TempDir::new().expect("a temporary folder");
     let program = compiled("stress.c", folder.path(), &[]);

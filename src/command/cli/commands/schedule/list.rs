@@ -27,7 +27,7 @@ Example:
   colltune schedule list --collective allreduce")]
 pub(super) struct ScheduleListArgs {
     /// Only the algorithms of this collective
-    #[arg(long, short, value_parser = values::scheduled_collective_parser())]
+    #[arg(long, short, value_parser = values::collective_parser())]
     collective: Option<Collective>,
     /// Print the catalogue as JSON
     #[arg(long)]

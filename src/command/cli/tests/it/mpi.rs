@@ -174,7 +174,7 @@ fn a_campaign_becomes_a_table_under_either_library() {
         );
         let outcome = finish(&place);
         let table = table::Table::load(&place.path("tables/real.yaml")).unwrap();
-        assert!(table.collectives.keys().eq(&Collective::SERVED));
+        assert!(table.collectives.keys().eq(&Collective::ALL));
         assert_eq!(outcome["library"]["name"], library);
         assert_eq!(
             (&outcome["launches"], &outcome["failures"]),

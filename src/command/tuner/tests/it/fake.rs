@@ -171,18 +171,18 @@ impl Launcher for FakeLauncher {
         let text = std::fs::read(&job.plan).expect("a plan file");
         let plan: Plan = serde_json::from_slice(&text).expect("a plan");
         self.plans.lock().expect("plans").push(plan.clone());
-        let mut failure = self
+        let mut planned = self
             .failures
             .get(&plan.launch)
             .unwrap_or(&self.always)
             .clone();
-        if let Some((name, value, outcome)) = failure.silent_with {
+        if let Some((name, value, outcome)) = planned.silent_with {
             let mut variables = job.environment.iter();
             if variables.any(|(known, given)| known == name && given == value) {
-                failure.silent = Some(outcome);
+                planned.silent = Some(outcome);
             }
         }
-        let failure = &failure;
+        let failure = &planned;
         let records = play(&plan, job.ranks, failure, self.elapsed_seconds);
         let outcome = outcome(&records, failure);
         let exit = Exit {

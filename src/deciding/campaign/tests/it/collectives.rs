@@ -80,9 +80,9 @@ fn all_stands_for_every_collective() {
         format!("collectives: all\n{SIMULATED}"),
         "collectives: all\ncandidates: 'native:*'\n".to_owned(),
     ] {
-        assert_eq!(collectives(&lines), Collective::SERVED, "{lines}");
+        assert_eq!(collectives(&lines), Collective::ALL, "{lines}");
     }
-    let every = Collective::SERVED.map(Collective::name).join(", ");
+    let every = Collective::ALL.map(Collective::name).join(", ");
     let listed = campaign(&format!("collectives: [{every}]\n"));
     assert_eq!(campaign("collectives: all\n").digest(), listed.digest());
     assert_ne!(campaign("").digest(), listed.digest());

@@ -166,7 +166,7 @@ fn sizes_are_those_of_a_part_if_every_rank_has_one() {
 #[test]
 fn sizes_are_smaller_if_every_rank_has_a_part() {
     let mut sizes = campaign("collectives: all\n").sizes;
-    assert_eq!(sizes.len(), Collective::SERVED.len());
+    assert_eq!(sizes.len(), Collective::ALL.len());
     sizes.retain(|collective, _| collective.decides_by_size());
     for (collective, of_collective) in sizes {
         let last = if collective.is_sized_by_part() {
@@ -387,7 +387,7 @@ fn radices_are_for_compositions_with_a_part_that_takes_one() {
 #[test]
 fn algorithms_for_even_numbers_of_ranks_are_left_out_elsewhere() {
     let all = campaign("");
-    for collective in Collective::SERVED {
+    for collective in Collective::ALL {
         for ppn in [2, 3, 4, 5] {
             let shape = CommShape { nodes: 1, ppn };
             let cell = Cell {
@@ -448,10 +448,8 @@ fn algorithms_that_know_nodes_are_left_out_if_they_do_not_support_the_order_of_r
              launcher: {{slurm: {{placement: {placement}}}}}\nshapes: 3x4\n"
         ));
         let mut left_out = Vec::new();
-        let served = schedule::ALGORITHMS
-            .iter()
-            .filter(|algorithm| algorithm.collective.is_served());
-        for algorithm in served.filter(|a| a.knows_nodes()) {
+        let by_nodes = schedule::ALGORITHMS.iter();
+        for algorithm in by_nodes.filter(|a| a.knows_nodes()) {
             let cell = Cell {
                 shape: CommShape { nodes: 3, ppn: 4 },
                 ..cell(algorithm.collective, 1 << 10)
@@ -509,8 +507,7 @@ fn blocks_are_predicted_for_the_parts() {
 #[test]
 fn by_default_every_algorithm_is_a_candidate_unless_excluded() {
     let all = campaign("");
-    let registered = schedule::ALGORITHMS.iter();
-    for algorithm in registered.filter(|algorithm| algorithm.collective.is_served()) {
+    for algorithm in schedule::ALGORITHMS {
         let cell = Cell {
             shape: CommShape { nodes: 2, ppn: 4 },
             ..cell(algorithm.collective, 1 << 20)
@@ -641,7 +638,7 @@ fn equal_blocks_have_one_name_at_all_sizes() {
 fn on_64_ranks_few_candidates_are_merged() {
     let all = campaign("");
     let shape = CommShape { nodes: 8, ppn: 8 };
-    let counts = Collective::SERVED.map(|collective| {
+    let counts = Collective::ALL.map(|collective| {
         let cell = Cell {
             shape,
             ..cell(collective, 1 << 20)

@@ -316,7 +316,7 @@ fn mpich_ends_programs_over_faulty_files() {
     check(0, Ok("{}"), "no entry for bcast");
     check(1, Ok("{}"), "");
     check(2, Err("No such file"), "");
-    let names = schedule::Collective::SERVED;
+    let names = schedule::Collective::ALL;
     let rows = names.map(|of| {
         format!(
             "\"collective = {}\": {{\"algorithm=MPIR_A\": {{}}}}",

@@ -92,7 +92,7 @@ fn apart(entries: Vec<ShapeRules>) -> Vec<ShapeRules> {
 }
 
 fn tables() -> impl Strategy<Value = Table> {
-    let collectives = vec((select(&Collective::SERVED[..]), vec(entry(), 1..8)), 0..6);
+    let collectives = vec((select(&Collective::ALL[..]), vec(entry(), 1..8)), 0..6);
     collectives.prop_map(|collectives| Table {
         name: "random".to_owned(),
         verdicts: Vec::new(),
@@ -110,7 +110,7 @@ fn check(table: &Table, shape: CommShape, order: RankOrder, sizes: &[u64]) {
     let limits = table.entries().flat_map(|entry| &entry.rules);
     let near = limits.flat_map(|rule| [rule.from_bytes.saturating_sub(1), rule.from_bytes]);
     let sizes: Vec<u64> = sizes.iter().copied().chain(near).collect();
-    for collective in Collective::SERVED {
+    for collective in Collective::ALL {
         for operators in [OperatorClass::Commutative, OperatorClass::Noncommutative] {
             for &bytes in &sizes {
                 let expected = table.lookup(&Query {

@@ -245,8 +245,8 @@ fn entries(collective: Collective) -> impl Strategy<Value = Vec<ShapeRules>> {
 
 pub(crate) fn collectives() -> impl Strategy<Value = BTreeMap<Collective, Vec<ShapeRules>>> {
     let some = |collective| prop::option::of(entries(collective));
-    Collective::SERVED.map(some).prop_map(|present| {
-        let named = Collective::SERVED.into_iter().zip(present);
+    Collective::ALL.map(some).prop_map(|present| {
+        let named = Collective::ALL.into_iter().zip(present);
         named
             .filter_map(|(collective, entries)| {
                 let mut entries = entries?;

@@ -47,7 +47,7 @@ fn cells() -> Vec<Cell> {
     let (ranks, element_counts) = sizes();
     for ppn in ranks {
         for elements in &element_counts {
-            for collective in Collective::SERVED {
+            for collective in Collective::ALL {
                 if !collective.has_data() {
                     continue;
                 }
@@ -228,7 +228,7 @@ fn candidates_for_operators_that_do_not_commute_combine_in_order_under_mpi() {
     let mut work = Vec::new();
     for &ppn in ranks {
         for (elements, datatype) in [(1, Datatype::Int32), (1000, Datatype::Float64)] {
-            for collective in Collective::SERVED {
+            for collective in Collective::ALL {
                 let cell = Cell {
                     collective,
                     shape: CommShape { nodes: 1, ppn },

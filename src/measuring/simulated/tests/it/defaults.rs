@@ -24,7 +24,7 @@ fn cell(collective: Collective, (nodes, ppn): (u32, u32), bytes: u64) -> Cell {
 #[test]
 fn every_call_has_a_default_that_supports_it() {
     let launcher = Bench::new(Vec::new()).launcher();
-    for collective in Collective::SERVED {
+    for collective in Collective::ALL {
         for shape in [(1, 2), (1, 7), (2, 8), (3, 5), (8, 8), (9, 7)] {
             let all = [8, 256, 4 << 10, 64 << 10, 1 << 20];
             let sizes = if collective.has_data() {

@@ -40,6 +40,8 @@ mod in_force;
 mod launches;
 mod owner;
 mod policy;
+mod preload;
+mod program;
 mod query;
 mod stored;
 mod supervised;

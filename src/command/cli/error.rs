@@ -230,6 +230,28 @@ pub(crate) enum CliError {
         library: Library,
         searched: Vec<PathBuf>,
     },
+    /// A command that cannot be split into words.
+    #[error("`--command` cannot be split into words: {source}")]
+    #[kind(Input)]
+    #[help("close all quotes in it; no shell runs it: for pipes and variables use `sh -c '...'`")]
+    CommandWords { source: shell_words::ParseError },
+    #[error("`--command` has no words")]
+    #[kind(Input)]
+    #[help("give a launcher and a program, as in --command 'mpirun -n 4 ./solver'")]
+    NoCommand,
+    /// A program's output without the figure that is to be compared.
+    #[error(
+        "the output of the program, run {variant} the table, has no figure for `{pattern}`: {problem}"
+    )]
+    #[kind(Input)]
+    #[help(
+        "the regular expression of `--figure` must match a line of standard output, with the number as its first group"
+    )]
+    NoFigure {
+        pattern: String,
+        variant: String,
+        problem: String,
+    },
     #[error("cannot start {}: {source}", command.display())]
     #[kind(Environment)]
     Command { command: PathBuf, source: io::Error },

@@ -6,6 +6,7 @@ use answers::{Scope, TaskKind};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use launcher::LibraryChoice;
 use libraries::LibraryName;
+use regex::Regex;
 use schedule::{Collective, Distribution, UnknownCollective};
 use table::{Confidence, Deployment, OperatorClass};
 use thiserror::Error;
@@ -29,6 +30,8 @@ pub(crate) enum ValueError {
     /// Not a collective.
     #[error(transparent)]
     Collective(#[from] UnknownCollective),
+    #[error("write a regular expression: {0}")]
+    Regex(String),
     #[error("write {SHARE}")]
     Share,
     #[error("write nodes and ranks per node, as in 2x4, with {RANKS} in all")]
@@ -47,6 +50,16 @@ pub(crate) enum ValueError {
 pub(crate) fn collective_parser() -> impl TypedValueParser<Value = Collective> {
     PossibleValuesParser::new(Collective::ALL.map(Collective::name))
         .try_map(|name| Collective::from_name(&name).ok_or(UnknownCollective(name)))
+}
+
+/// A regular expression.
+pub(crate) fn parse_regex(text: &str) -> Result<Regex, ValueError> {
+    Regex::new(text).map_err(|error| {
+        // The last line of its message says what is wrong; those before draw the place.
+        let message = error.to_string();
+        let problem = message.lines().last().unwrap_or(&message);
+        ValueError::Regex(problem.trim_start_matches("error: ").to_owned())
+    })
 }
 
 /// The distributions of irregular calls.

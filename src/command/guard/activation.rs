@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
 use export::Options;
-use table::{Confidence, OperatorClass, Policy, Table};
+use table::{OperatorClass, Policy, Table};
 use vocabulary::Library;
 
 use crate::GuardError;
@@ -28,8 +28,8 @@ impl Activation {
         (!tells_apart).then(|| OperatorClass::from_commutes(assume_commutative))
     }
 
-    /// Exports a table for a library into a folder, which all hosts of launches must see. `path` has the folders in
-    /// which the library's own file is searched for, beside launchers.
+    /// Exports what the policy deploys of a table for a library into a folder, which all hosts of launches must see.
+    /// `path` has the folders in which the library's own file is searched for, beside launchers.
     ///
     /// # Errors
     /// If the library reads no tables; errors of the exporter.
@@ -38,6 +38,7 @@ impl Activation {
         library: &Library,
         folder: &Path,
         assume_commutative: bool,
+        policy: Policy,
         path: &OsStr,
     ) -> Result<Self, GuardError> {
         let reads_none = || GuardError::ReadsNoTables {
@@ -49,12 +50,7 @@ impl Activation {
             &Options {
                 version: Some(library.version.clone()),
                 assume_commutative,
-                // All rules are tested, whether they would be deployed or not.
-                policy: Policy {
-                    min_confidence: Some(Confidence::Low),
-                    unconfirmed: true,
-                    extrapolate: false,
-                },
+                policy,
                 ..Options::with_installed(Some(format), &library.version, path)
             },
         )?;

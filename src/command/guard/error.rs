@@ -79,6 +79,11 @@ pub enum GuardError {
         "leave out `--probes 0`: the library's default may change its algorithm between measured sizes"
     )]
     NoProbes,
+    /// A program to be timed fails by itself.
+    #[error("the program fails without the table: it {reason}")]
+    #[kind(Environment)]
+    #[help("run the command by itself until it succeeds, and give it to `--command` as it is then")]
+    ProgramFails { reason: String },
     /// Launches ended without any result.
     #[error("nothing could be measured in the time given")]
     #[kind(Environment)]

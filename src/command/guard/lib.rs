@@ -1,5 +1,5 @@
 //! Tests of tables in use: the speed-up that a table gives ([`validate_table()`]), and whether its decisions still
-//! hold ([`check_table()`]).
+//! hold ([`check_table()`]). Either can time a whole program instead of single points ([`time_program()`]).
 //!
 //! ```text
 //! Point ────── a size at which an entry of the table decides; those with most at stake come first
@@ -30,6 +30,7 @@ mod error;
 mod measurer;
 mod point;
 mod probes;
+mod program;
 mod repair;
 mod rivals;
 mod setup;
@@ -49,6 +50,10 @@ pub use error::GuardError;
 pub use measurer::{FailedCandidate, LaunchMeasurer, LaunchTimes, Measurer, Misplaced, TestedOn};
 pub use point::{Point, PointKind, table_points};
 pub use probes::{Probing, add_probes};
+pub use program::{
+    FEWEST_PAIRS, ProgramFailure, ProgramGain, ProgramRun, ProgramRunner, ProgramVariant,
+    ProgramVerdict, RunResult, TimedProgram, TimingPlan, time_program,
+};
 pub use repair::{
     Circumstances, ConfirmedRange, confirm_rules, count_unconfirmed_rules, keep_verdicts,
 };

@@ -7,7 +7,7 @@ use campaign::Campaign;
 use launcher::find_driver;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use table::{Deployment, Policy, Table, TableError, TurnedBack, Verdict};
+use table::{Confidence, Deployment, Policy, Table, TableError, TurnedBack, Verdict};
 use tuner::{SearchPaths, TunerError, export_beside};
 use vocabulary::Library;
 
@@ -294,11 +294,18 @@ fn measure_points<Caller: TestCaller>(
         TableUse::LibraryExport { assume_commutative } => {
             let folder = setup.folder.path();
             let library = &setup.at.library;
+            // All rules are tested, whether they would be deployed or not.
+            let policy = Policy {
+                min_confidence: Some(Confidence::Low),
+                unconfirmed: true,
+                extrapolate: false,
+            };
             Some(Activation::from_exported_table(
                 table,
                 library,
                 folder,
                 assume_commutative,
+                policy,
                 &places.path,
             )?)
         }

@@ -20,6 +20,7 @@ mod hosts;
 mod local;
 mod options;
 mod pbs;
+mod program;
 mod recorded;
 mod slurm;
 mod submission;
@@ -54,6 +55,7 @@ pub use options::{
     Allocation, BatchOptions, Hosts, JobSpecification, LibraryChoice, LocalOptions, Oversubscribe,
     Template,
 };
+pub use program::{ProgramEnd, run_program};
 pub use recorded::{
     RecordedLaunch, RecordedState, cancel_recorded_jobs, list_recorded_launches, read_submissions,
 };

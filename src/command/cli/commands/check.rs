@@ -4,7 +4,9 @@ mod markdown;
 use std::path::{Path, PathBuf};
 
 use answers::{CheckedPoints, MeasuredMachine, PointVerdict, TableVerdict};
-use guard::{CheckOutcome, CheckRequest, CheckVerdict, CheckedPoint, PointState, check_table};
+use guard::{
+    CheckOutcome, CheckRequest, CheckVerdict, CheckedPoint, PointState, ProgramVerdict, check_table,
+};
 use printable::Plain;
 use report::TextTable;
 use schemars::JsonSchema;
@@ -16,6 +18,7 @@ use super::guarded::{
     PointParts, TableArgs, describe_misplaced, describe_probes, measured_machine, point_name,
     seconds_or_dash, warn_of_load,
 };
+use super::program::ProgramArgs;
 use super::{Answer, CliError, Console};
 use crate::values;
 
@@ -38,12 +41,17 @@ use crate::values;
 /// table's, because other work was running on the machine while a point seemed slower, or because time was up while a
 /// point was still suspect; the remedy is then a larger --budget.
 ///
-/// `colltune schema check` describes what --json prints.
+/// --command times a whole program instead, in turns without and with the table, and compares the pairs. The exit codes are
+/// then: 0 the program is faster with the table, or a loss of --materiality is excluded; 1 it is slower, or fails with
+/// the table alone; 3 neither is shown, or the program fails without the table.
+///
+/// `colltune schema check` describes what --json prints, and `colltune schema program` what it prints with --command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   colltune check tables/night.yaml
-  colltune check tables/night.yaml --cells 20 --junit check.xml --markdown check.md")]
+  colltune check tables/night.yaml --cells 20 --junit check.xml --markdown check.md
+  colltune check tables/night.yaml --command './nightly.sh small' --pairs 20 --materiality 0.02")]
 pub(crate) struct CheckArgs {
     #[command(flatten)]
     table: TableArgs,
@@ -54,7 +62,7 @@ pub(crate) struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=1000))]
     launches: u32,
     /// The largest tolerated extra time over the default and the runner-up, as a share; by default the campaign's
-    /// materiality
+    /// materiality, and 0.05 with --command
     #[arg(long, value_name = "SHARE", value_parser = values::parse_share)]
     materiality: Option<f64>,
     /// The largest tolerated extra time over the choice's time in the table, as a share; measurements of different days
@@ -64,7 +72,12 @@ pub(crate) struct CheckArgs {
     /// Write a test case for each point to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
     junit: Option<PathBuf>,
+    #[command(flatten)]
+    program: ProgramArgs,
 }
+
+/// The loss of a whole program that is tolerated by default, as a share: that of a campaign without `materiality`.
+const PROGRAM_MATERIALITY: f64 = vocabulary::defaults::MATERIALITY;
 
 /// The results of a check.
 #[derive(JsonSchema, Serialize)]
@@ -84,6 +97,17 @@ struct CheckResults<'a> {
 
 impl CheckArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let tolerated = self.materiality.unwrap_or(PROGRAM_MATERIALITY);
+        if let Some(found) = self.program.time_program(&self.table, tolerated, console)? {
+            if let Some(path) = &self.junit {
+                tuner::write_text(path, &junit::render_program(&found)?)?;
+            }
+            return Ok(match found.verdict() {
+                ProgramVerdict::Faster | ProgramVerdict::NoLoss => Answer::Good,
+                ProgramVerdict::Slower | ProgramVerdict::Fails => Answer::No,
+                ProgramVerdict::NothingShown => Answer::Unfit,
+            });
+        }
         let junit = [("`--junit`", self.junit.as_deref())];
         let (table, sources) = self.table.read(&junit, false, console)?;
         let request = CheckRequest {

@@ -12,7 +12,7 @@ use super::export::ExportOptionArgs;
 use super::in_force::JudgedTable;
 use super::lookup::{warn_of_cpu, warn_of_networks, warn_of_simulation};
 use super::owner::OwnerArgs;
-use super::run::find_preload_library;
+use super::preload::find_preload_library;
 use super::{Answer, CliError, Console};
 
 /// Deploy a table for jobs, as a version that never changes

@@ -50,7 +50,7 @@ pub(super) struct TableArgs {
     budget: Option<f64>,
     /// Also accept another version of the library, or another simulated machine, than the table's
     #[arg(long)]
-    any_version: bool,
+    pub(super) any_version: bool,
     /// The number of additional probes, sizes drawn at random between measured ones; by default a third of `--cells`,
     /// or without `--cells` one for every four gaps between measured sizes, and at least four for each collective and
     /// shape
@@ -148,6 +148,11 @@ impl TableArgs {
             budget_seconds: self.budget,
             launches,
         }
+    }
+
+    /// The time that all launches may take, if it is given.
+    pub(super) fn budget_seconds(&self) -> Option<f64> {
+        self.budget
     }
 
     /// What prints the warnings and the progress of a test.

@@ -3,8 +3,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use client::Folder;
-use environment::force::{self, Force};
-use launcher::{CommandLine, PRELOADING, driver_directories};
+use environment::force::Force;
+use launcher::{CommandLine, PRELOADING};
 use table::{Deployment, Policy, Table};
 use tuner::TunerError;
 use vocabulary::{Library, quote_for_shell};
@@ -13,6 +13,7 @@ use super::campaign::search_paths;
 use super::connection::ConnectionArgs;
 use super::in_force::JudgedTable;
 use super::policy::PolicyArgs;
+use super::preload::{RankSettings, absolute_path, find_preload_library};
 use super::pull::pull_for_job;
 use super::supervised::{run_supervised, shell_exit_code};
 use super::{Answer, CliError, Console};
@@ -108,7 +109,7 @@ pub(crate) struct RunArgs {
 }
 
 /// The warning if no rank has written a summary.
-const NO_CALL_INTERCEPTED: &str = "no call was intercepted, and no rank has said why: the program did not start MPI, was \
+pub(super) const NO_CALL_INTERCEPTED: &str = "no call was intercepted, and no rank has said why: the program did not start MPI, was \
                        ended by a signal, is linked statically, or uses another MPI library.";
 
 impl RunArgs {
@@ -151,21 +152,15 @@ impl RunArgs {
         let policy = self.policy.to_policy();
         let copy = self.copy_with_verdicts(&path, &judged, line.is_some(), console);
         let read_by_ranks = copy.as_ref().map_or(&*path, |copy| &copy.path);
-        let mut variables = vec![
-            (PRELOADING, preload_list(&preloaded, line.as_ref())),
-            ("COLLTUNE_TABLE", absolute_path(read_by_ranks).into()),
-            ("COLLTUNE_LOG", log.clone().into()),
-            (force::VARIABLE, force.to_string().into()),
-            ("COLLTUNE_RELOAD", switch_value(self.reload)),
-            ("COLLTUNE_UNCONFIRMED", switch_value(policy.unconfirmed)),
-            ("COLLTUNE_EXTRAPOLATE", switch_value(policy.extrapolate)),
-        ];
-        if let Some(least) = policy.min_confidence {
-            variables.push(("COLLTUNE_MIN_CONFIDENCE", least.to_string().into()));
-        }
-        for name in ["COLLTUNE_SHARED_MEMORY", "COLLTUNE_ATTACH_AFTER"] {
-            variables.extend(std::env::var_os(name).map(|value| (name, value)));
-        }
+        let settings = RankSettings {
+            preloaded: &preloaded,
+            table: read_by_ranks,
+            log: &log,
+            force,
+            reload: self.reload,
+            policy,
+        };
+        let variables = settings.variables(line.as_ref());
         warn_if_unused(&path, table, policy, console);
         let Some(line) = line else {
             return self.print_exports(&preloaded, &variables, console);
@@ -388,35 +383,4 @@ fn rank_log_path(log: Option<&Path>) -> PathBuf {
         Some(log) => log.with_file_name(name),
         None => name.into(),
     }
-}
-
-/// The path of `libcolltune.so` for programs of a library.
-pub(super) fn find_preload_library(library: &Library) -> Result<PathBuf, CliError> {
-    let places = search_paths();
-    launcher::check_libdir(places.libdir.as_deref()).map_err(TunerError::from)?;
-    let folders = driver_directories(places.libdir.as_deref(), &places.executable);
-    launcher::find_preloaded(library, &folders).map_err(|searched| CliError::NoPreload {
-        library: library.clone(),
-        searched,
-    })
-}
-
-fn switch_value(on: bool) -> OsString {
-    if on { "1" } else { "0" }.into()
-}
-
-/// The absolute path, since ranks may have another working directory.
-fn absolute_path(path: &Path) -> PathBuf {
-    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
-}
-
-/// The value of [`PRELOADING`]: our library, then those that are preloaded already.
-fn preload_list(ours: &Path, line: Option<&CommandLine>) -> OsString {
-    let mut list = ours.as_os_str().to_owned();
-    let others = line.and_then(|line| line.variable(PRELOADING));
-    if let Some(others) = others.filter(|others| !others.is_empty()) {
-        list.push(":");
-        list.push(others);
-    }
-    list
 }

@@ -3,8 +3,8 @@ use schemars::{JsonSchema, Schema};
 
 use super::{Answer, CliError, Console};
 use super::{
-    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, pull, schedule, simulate,
-    tune, validate,
+    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, program, pull, schedule,
+    simulate, tune, validate,
 };
 use crate::exit::Failure;
 
@@ -31,8 +31,9 @@ pub(crate) struct SchemaArgs {
 /// A verb and the schema of its output.
 type VerbSchema = (&'static str, fn() -> Schema);
 
-/// The verbs with the types of their output, and `error` for the output of verbs that fail.
-const ANSWERS: [VerbSchema; 23] = [
+/// The verbs with the types of their output, `program` for `validate` and `check` with `--command`, and `error` for the
+/// output of verbs that fail.
+const ANSWERS: [VerbSchema; 24] = [
     ("audit", schema_of::<tuner::AuditReport>),
     ("cancel", schema_of::<Vec<tuner::Cancelled>>),
     ("check", schema_of::<check::CheckOutput>),
@@ -49,6 +50,7 @@ const ANSWERS: [VerbSchema; 23] = [
     ("lookup", schema_of::<table::DecisionJson>),
     ("measure", schema_of::<measure::MeasureOutput>),
     ("plan", schema_of::<plan::PlanOutput>),
+    ("program", schema_of::<program::ProgramOutput>),
     ("pull", schema_of::<pull::PullOutput>),
     (
         "schedule list",
@@ -110,7 +112,7 @@ mod tests {
 
     #[test]
     fn every_verb_with_json_has_a_schema() {
-        let mut found = BTreeSet::from(["error".to_owned()]);
+        let mut found = BTreeSet::from(["error", "program"].map(str::to_owned));
         with_json(&Cli::command(), "", &mut found);
         let known = ANSWERS.map(|(name, _)| name.to_owned());
         assert_eq!(found, BTreeSet::from(known));

@@ -2,13 +2,16 @@ pub(super) mod found;
 
 use answers::MeasuredDeployment;
 use clap::ValueEnum;
-use guard::{TableFile, TableUse, ValidateOutcome, ValidateRequest, validate_table};
+use guard::{
+    ProgramVerdict, TableFile, TableUse, ValidateOutcome, ValidateRequest, validate_table,
+};
 use printable::Plain;
 use table::Deployment;
 
 use self::found::ValidationResults;
 use super::campaign::search_paths;
 use super::guarded::{TableArgs, describe_misplaced, warn_of_load};
+use super::program::ProgramArgs;
 use super::{Answer, CliError, Console};
 use crate::values;
 
@@ -44,13 +47,19 @@ use crate::values;
 /// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
 /// while measuring, and a note says so.
 ///
-/// `colltune schema validate` describes what --json prints.
+/// --command times a whole program instead, in turns without and with the table, and compares the pairs. The exit code is
+/// then 1 if it is significantly slower with the table, or fails with it alone. Verdicts about a program say nothing
+/// about single rules, and are not kept.
+///
+/// `colltune schema validate` describes what --json prints, and `colltune schema program` what it prints with --command.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   colltune validate tables/night.yaml
   colltune validate tables/imported.yaml --campaign tuning/night.yaml --confirm
-  colltune validate tables/night.yaml --deployment library --repair --markdown validated.md")]
+  colltune validate tables/night.yaml --deployment library --repair --markdown validated.md
+  colltune validate tables/night.yaml --command 'mpirun -n 64 ./solver input.dat' --times runs.csv
+  colltune validate tables/night.yaml --command 'mpirun -n 64 lmp -in melt' --figure 'Loop time of ([0-9.]+)'")]
 pub(crate) struct ValidateArgs {
     #[command(flatten)]
     table: TableArgs,
@@ -71,14 +80,16 @@ pub(crate) struct ValidateArgs {
     #[arg(long)]
     assume_commutative: bool,
     /// Turn rules that are slower or fail back to the default, and rewrite the table
-    #[arg(long)]
+    #[arg(long, conflicts_with = "command")]
     repair: bool,
     /// Mark rules that are significantly faster at every point as confirmed, and rewrite the table
-    #[arg(long)]
+    #[arg(long, conflicts_with = "command")]
     confirm: bool,
     /// Measure only what is in force, leave the table's file as it is, and keep the verdicts in its store alone
     #[arg(long, conflicts_with_all = ["repair", "confirm"])]
     keep_table: bool,
+    #[command(flatten)]
+    program: ProgramArgs,
 }
 
 /// The way in which a library is made to use a table.
@@ -92,6 +103,15 @@ enum Via {
 
 impl ValidateArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        if let Some(found) = self
+            .program
+            .time_program(&self.table, self.materiality, console)?
+        {
+            return Ok(match found.verdict() {
+                ProgramVerdict::Slower | ProgramVerdict::Fails => Answer::No,
+                _ => Answer::Good,
+            });
+        }
         let (table, sources) = self.table.read(&[], self.repair || self.confirm, console)?;
         // What the options mean together is decided here, and what follows from it in `guard`.
         let request = ValidateRequest {

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use guard::{CheckedPoint, Point};
+use guard::{CheckedPoint, Point, ProgramVerdict};
 use printable::Plain;
 use quick_junit::{NonSuccessKind, Report, SerializeError, TestCase, TestCaseStatus, TestSuite};
 
 use super::super::guarded::{place_name, point_name, point_rules, seconds_or_dash};
+use super::super::program::ProgramResults;
 use super::CheckResults;
 
 /// One suite, in which regressions are failures and points that were not decided are skipped. Its property `verdict` is
@@ -50,6 +51,34 @@ pub(super) fn render_suite(found: &CheckResults<'_>) -> Result<String, Serialize
     }
     let mut report = Report::new(suite_name);
     report.set_time(found.outcome.took);
+    report.add_test_suite(suite);
+    Ok(Plain(report.to_string()?).to_string())
+}
+
+/// One suite with one test case: the program. It fails if the table makes the program slower or fail, and is skipped if
+/// nothing is shown.
+pub(super) fn render_program(found: &ProgramResults) -> Result<String, SerializeError> {
+    let suite_name = format!("colltune check {}", found.table);
+    let sentence = found.verdict_sentence();
+    let status = match found.verdict() {
+        ProgramVerdict::Faster | ProgramVerdict::NoLoss => TestCaseStatus::success(),
+        ProgramVerdict::Slower | ProgramVerdict::Fails => {
+            let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            status.set_type("regression").set_message(sentence.as_str());
+            status
+        }
+        ProgramVerdict::NothingShown => {
+            let mut status = TestCaseStatus::skipped();
+            status.set_message(sentence.as_str());
+            status
+        }
+    };
+    let mut case = TestCase::new(found.command.as_str(), status);
+    case.set_classname(format!("{}.program", found.library));
+    let mut suite = TestSuite::new(suite_name.as_str());
+    suite.add_property(("verdict", sentence.as_str()));
+    suite.add_test_case(case);
+    let mut report = Report::new(suite_name);
     report.add_test_suite(suite);
     Ok(Plain(report.to_string()?).to_string())
 }

@@ -59,6 +59,7 @@ mod stages;
 mod starts;
 mod strange;
 
+mod timed_programs;
 mod unit;
 mod unmodified;
 mod wings;

@@ -6,6 +6,7 @@ mod listener;
 mod points;
 mod power;
 mod probes;
+mod programs;
 mod repair;
 mod script;
 mod simulation;

@@ -1,0 +1,103 @@
+//! What ranks of a program are given so that libcolltune.so uses a table.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use environment::force::{self, Force};
+use launcher::{CommandLine, PRELOADING, driver_directories};
+use table::Policy;
+use tuner::TunerError;
+use vocabulary::Library;
+
+use super::CliError;
+use super::campaign::search_paths;
+
+/// The file name of the library that is preloaded.
+const PRELOADED_NAME: &str = "libcolltune.so";
+
+/// What ranks of a program are told.
+pub(super) struct RankSettings<'a> {
+    /// The path of `libcolltune.so`.
+    pub(super) preloaded: &'a Path,
+    /// The table.
+    pub(super) table: &'a Path,
+    /// The file to which the first rank writes its summary.
+    pub(super) log: &'a Path,
+    /// The differences despite which the table is used.
+    pub(super) force: Force,
+    /// Whether the table is checked for changes.
+    pub(super) reload: bool,
+    /// The rules that are used.
+    pub(super) policy: Policy,
+}
+
+impl RankSettings<'_> {
+    /// The variables for the ranks of a command line, or of any program.
+    pub(super) fn variables(&self, line: Option<&CommandLine>) -> Vec<(&'static str, OsString)> {
+        let mut variables = vec![
+            (PRELOADING, preload_list(self.preloaded, line)),
+            ("COLLTUNE_TABLE", absolute_path(self.table).into()),
+            ("COLLTUNE_LOG", self.log.into()),
+            (force::VARIABLE, self.force.to_string().into()),
+            ("COLLTUNE_RELOAD", switch_value(self.reload)),
+            (
+                "COLLTUNE_UNCONFIRMED",
+                switch_value(self.policy.unconfirmed),
+            ),
+            (
+                "COLLTUNE_EXTRAPOLATE",
+                switch_value(self.policy.extrapolate),
+            ),
+        ];
+        if let Some(least) = self.policy.min_confidence {
+            variables.push(("COLLTUNE_MIN_CONFIDENCE", least.to_string().into()));
+        }
+        for name in ["COLLTUNE_SHARED_MEMORY", "COLLTUNE_ATTACH_AFTER"] {
+            variables.extend(std::env::var_os(name).map(|value| (name, value)));
+        }
+        variables
+    }
+}
+
+/// The path of `libcolltune.so` for programs of a library.
+pub(super) fn find_preload_library(library: &Library) -> Result<PathBuf, CliError> {
+    let places = search_paths();
+    launcher::check_libdir(places.libdir.as_deref()).map_err(TunerError::from)?;
+    let folders = driver_directories(places.libdir.as_deref(), &places.executable);
+    launcher::find_preloaded(library, &folders).map_err(|searched| CliError::NoPreload {
+        library: library.clone(),
+        searched,
+    })
+}
+
+/// The value of [`PRELOADING`] in this process without `libcolltune.so`; `None` if nothing else is preloaded.
+pub(super) fn preloaded_by_others() -> Option<OsString> {
+    let list = std::env::var_os(PRELOADING)?;
+    let text = list.to_string_lossy();
+    // Both characters separate names in such a list (ld.so(8)).
+    let others: Vec<&str> = text
+        .split([':', ' '])
+        .filter(|name| !name.is_empty() && !name.ends_with(PRELOADED_NAME))
+        .collect();
+    (!others.is_empty()).then(|| others.join(":").into())
+}
+
+/// The absolute path, since ranks may have another working directory.
+pub(super) fn absolute_path(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
+}
+
+fn switch_value(on: bool) -> OsString {
+    if on { "1" } else { "0" }.into()
+}
+
+/// The value of [`PRELOADING`]: our library, then those that are preloaded already.
+fn preload_list(ours: &Path, line: Option<&CommandLine>) -> OsString {
+    let mut list = ours.as_os_str().to_owned();
+    let others = line.and_then(|line| line.variable(PRELOADING));
+    if let Some(others) = others.filter(|others| !others.is_empty()) {
+        list.push(":");
+        list.push(others);
+    }
+    list
+}

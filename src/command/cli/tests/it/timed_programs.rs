@@ -1,0 +1,238 @@
+//! `validate --command` and `check --command`: whole programs, without and with a table.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+use serde_json::Value;
+use testkit::tables;
+
+use crate::mpi::{place_with, run};
+use crate::run::Place;
+
+const COLLECTIVES: &str = "
+  allreduce:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        operators: any
+        rules:
+          - {from: 0, candidate: allreduce/recursive_doubling, speedup: 1.5, confidence: high, confirmed: true}
+";
+
+/// A launcher that starts its last argument as a rank would be started, with the variables that it is given, and writes
+/// the summary that a rank would write.
+const MPIRUN: &str = "\
+while [ $# -gt 1 ]; do
+    case $1 in
+    -x) [ \"${2%%=*}\" = LD_PRELOAD ] || export \"$2\"; shift ;;
+    esac
+    shift
+done
+[ -z \"$COLLTUNE_LOG\" ] || echo 'colltune: a summary' > \"$COLLTUNE_LOG\"
+exec \"$1\"";
+
+/// A program that prints a time: shorter with the table.
+const PROGRAM: &str = "\
+echo 'Loop time of 99 steps'
+if [ -n \"$COLLTUNE_TABLE\" ]; then echo \"Loop time of ${WITH:-1.6}\"; else echo 'Loop time of 2.0'; fi";
+
+fn add_program(place: &Place, name: &str, script: &str) {
+    place.write(name, format!("#!/bin/sh\n{script}\n"));
+    fs::set_permissions(place.path(name), PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+/// A folder with a table, a launcher and the program `app`.
+fn prepared(program: &str) -> Place {
+    let place = Place::with_mpirun(MPIRUN);
+    place.write("lib/openmpi-4.1.4/libcolltune.so", "");
+    let table = tables::table_yaml("by-hand", "openmpi", "4.1.4", COLLECTIVES);
+    place.write("table.yaml", table);
+    add_program(&place, "app", program);
+    place
+}
+
+const FIGURE: &str = r"Loop time of ([0-9.]+)$";
+
+/// Times a command by its figure, and returns the JSON and the exit code.
+fn time_figure(place: &Place, verb: &str, command: &str, further: &[&str]) -> (Value, Option<i32>) {
+    let mut args = vec![verb, "table.yaml", "--command", command, "--json"];
+    args.extend(["--figure", FIGURE, "--pairs", "6", "--quiet"]);
+    args.extend(further);
+    let output = place.command(&args).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    let found = serde_json::from_slice(&output.stdout);
+    (
+        found.unwrap_or_else(|_| panic!("{errors}")),
+        output.status.code(),
+    )
+}
+
+#[test]
+fn a_figure_in_the_output_is_compared_in_pairs() {
+    let place = prepared(PROGRAM);
+    let before = place.files();
+    for verb in ["validate", "check"] {
+        let (found, code) = time_figure(&place, verb, "mpirun -n 2 ./app", &[]);
+        assert_eq!(code, Some(0), "{found}");
+        assert_eq!(found["verdict"], "faster", "{found}");
+        assert_eq!(found["speedup"], 1.25, "{found}");
+        assert_eq!(found["pairs"], 6, "{found}");
+        // One pair does not count.
+        assert_eq!(found["runs"].as_array().unwrap().len(), 14, "{found}");
+        assert_eq!(found["variants"][0]["median"], 2.0, "{found}");
+        let sentence = found["sentence"].as_str().unwrap();
+        assert!(sentence.contains("1.250 times as good"), "{sentence}");
+    }
+    assert_eq!(place.files(), before, "no file is left");
+    // The same figures as a rate.
+    let (found, code) = time_figure(
+        &place,
+        "check",
+        "mpirun -n 2 ./app",
+        &["--higher-is-better"],
+    );
+    assert_eq!(
+        (&found["verdict"], code),
+        (&"slower".into(), Some(1)),
+        "{found}"
+    );
+    let sentence = found["sentence"].as_str().unwrap();
+    assert!(sentence.contains("makes it slower"), "{sentence}");
+}
+
+#[test]
+fn scripts_get_the_table_through_the_launchers_that_they_call() {
+    let place = prepared(PROGRAM);
+    add_program(&place, "job.sh", "mpirun -n 2 ./app && mpirun -n 2 ./app");
+    let (found, _) = time_figure(&place, "validate", "./job.sh", &[]);
+    assert_eq!(found["verdict"], "faster", "{found}");
+    let (found, _) = time_figure(&place, "validate", "/bin/sh -c 'mpirun ./app'", &[]);
+    assert_eq!(found["verdict"], "faster", "{found}");
+}
+
+#[test]
+fn times_are_written_and_shown() {
+    let place = prepared(PROGRAM);
+    let line = [
+        "validate",
+        "table.yaml",
+        "--command",
+        "mpirun ./app",
+        "--pairs",
+        "6",
+    ];
+    let outputs = ["--times", "runs.csv", "--markdown", "found.md"];
+    let ran = place.run(&[&line[..], &outputs].concat());
+    assert!(matches!(ran.code, Some(0 | 1)), "{ran:?}");
+    assert!(ran.out.contains("without the table"), "{ran:?}");
+    assert!(ran.out.contains("times as fast"), "{ran:?}");
+    let runs = place.read("runs.csv");
+    assert!(
+        runs.starts_with("pair,variant,seconds,figure\n0,without,"),
+        "{runs}"
+    );
+    assert_eq!(runs.lines().count(), 15, "{runs}");
+    assert!(place.read("found.md").contains("`mpirun ./app`"));
+    let junit = [
+        "check",
+        "table.yaml",
+        "--command",
+        "mpirun ./app",
+        "--figure",
+        FIGURE,
+    ];
+    let junit = [&junit[..], &["--junit", "found.xml", "--pairs", "6"]].concat();
+    place.run(&junit).good();
+    assert!(
+        place
+            .read("found.xml")
+            .contains("testcase name=\"mpirun ./app\"")
+    );
+}
+
+#[test]
+fn a_program_that_fails_with_the_table_alone_is_a_loss() {
+    let place = prepared("[ -z \"$COLLTUNE_TABLE\" ] || { echo 'it broke' >&2; exit 7; }");
+    for verb in ["validate", "check"] {
+        let ran = place.run(&[verb, "table.yaml", "--command", "mpirun ./app"]);
+        assert_eq!(ran.code, Some(1), "{ran:?}");
+        assert!(
+            ran.out.contains("ended with exit code 7: it broke"),
+            "{ran:?}"
+        );
+    }
+    let always = prepared("exit 7");
+    let ran = always.run(&["validate", "table.yaml", "--command", "mpirun ./app"]);
+    ran.bad(
+        3,
+        &["fails without the table", "exit code 7: it printed nothing"],
+    );
+}
+
+#[test]
+fn what_cannot_be_compared_is_an_error() {
+    let place = prepared("echo 'Loop time of zero'; echo 'Loop time of 0'");
+    let bad = |args: &[&str], parts: &[&str]| {
+        let line = ["validate", "table.yaml", "--command"];
+        place.run(&[&line[..], args].concat()).bad(2, parts);
+    };
+    let not_positive = ["mpirun ./app", "--figure", FIGURE];
+    bad(
+        &not_positive,
+        &["has no figure for", "`0`, not a positive number"],
+    );
+    let without_match = ["mpirun ./app", "--figure", "speed ([0-9]+)"];
+    bad(&without_match, &["nothing matches it", "first group"]);
+    bad(&["mpirun './app"], &["`--command`", "close all quotes"]);
+    bad(&[""], &["has no words"]);
+    bad(&["mpirun ./app", "--figure", "("], &["--figure"]);
+    bad(&["mpirun ./app", "--pairs", "5"], &["6..=1000"]);
+    bad(&["mpirun ./app", "--repair"], &["--repair"]);
+    let other = tables::table_yaml("by-hand", "openmpi", "4.1.8", COLLECTIVES);
+    place.write("table.yaml", other);
+    bad(&["mpirun ./app"], &["made for openmpi-4.1.8"]);
+}
+
+#[test]
+fn a_program_of_open_mpi_is_timed_with_and_without_a_table() {
+    let Some(place) = place_with("openmpi", "") else {
+        return;
+    };
+    let table = tables::table_yaml("by-hand", "openmpi", "4.1.4", COLLECTIVES);
+    place.write("table.yaml", table);
+    place.write(
+        "program.c",
+        "#include <mpi.h>\n#include <stdio.h>\n\
+         int main(int n, char **a) { int one = 1, sum, rank; MPI_Init(&n, &a);\n\
+         for (int i = 0; i < 10; i++) MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);\n\
+         MPI_Comm_rank(MPI_COMM_WORLD, &rank); if (rank == 0) printf(\"sum %d\\n\", sum);\n\
+         MPI_Finalize(); return 0; }\n",
+    );
+    let compiler = std::env::var("MPICC_OPENMPI").unwrap_or_else(|_| "mpicc.openmpi".to_owned());
+    let compiled = Command::new(compiler)
+        .args(["-o", "program", "program.c"])
+        .current_dir(place.path(""))
+        .status();
+    assert!(compiled.expect("the compiler starts").success());
+    let launch = "mpirun.openmpi --allow-run-as-root --oversubscribe -n 2 ./program";
+    // The launcher itself, and a script that calls it.
+    for command in [launch.to_owned(), format!("sh -c '{launch}'")] {
+        let mut args = vec!["validate", "table.yaml", "--command", &command];
+        args.extend(["--figure", "sum ([0-9]+)", "--pairs", "6", "--warmups", "0"]);
+        let ran = run(&place, &args);
+        assert_eq!(ran.code, Some(0), "{}{}", ran.out, ran.err);
+        assert!(
+            ran.out.contains("1.000 times as good"),
+            "{}{}",
+            ran.out,
+            ran.err
+        );
+        let text = format!("{}{}", ran.out, ran.err);
+        let mut rows = text.lines();
+        let row = rows.find(|line| line.ends_with("allreduce/recursive_doubling"));
+        let calls = row.and_then(|row| row.split_whitespace().nth(2));
+        assert_eq!(calls, Some("10"), "{text}");
+    }
+}

@@ -37,6 +37,7 @@ mod mpi;
 mod nesting;
 mod older;
 mod outputs;
+mod packages;
 mod page;
 mod preloaded;
 mod pulled;

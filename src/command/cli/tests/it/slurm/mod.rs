@@ -5,6 +5,7 @@
 mod bed;
 mod campaigns;
 mod failures;
+mod reframe;
 mod service;
 mod site;
 mod steps;

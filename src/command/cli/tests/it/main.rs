@@ -10,6 +10,7 @@ mod between;
 mod browser;
 mod chromium;
 mod cluster;
+mod containers;
 mod damaged;
 mod deployed;
 mod deployed_mpi;

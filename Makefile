@@ -28,9 +28,8 @@ endif
 
 RELEASE := $(CARGO_TARGET_DIR)/release
 COLLTUNE := $(RELEASE)/colltune
-STAGE := $(DESTDIR)$(PREFIX)
 
-.PHONY: help setup tune bench driver quick test test-long release build install
+.PHONY: help setup tune bench driver quick test test-long release build install packages
 
 help: ## list the targets
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' Makefile | expand -t 18
@@ -70,23 +69,10 @@ release: ## set version, changelog and fixtures of a release: VERSION=0.2.0, or 
 build: setup ## build everything that `make install` installs
 	@scripts/driver '$(MPICC)' >/dev/null
 	cargo build --release -p cli
-	'$(RELEASE)/colltune' man > '$(RELEASE)/colltune.1'
-	for shell in bash zsh fish; do \
-	    '$(RELEASE)/colltune' completions $$shell > '$(RELEASE)/colltune.'$$shell; \
-	done
 
 install: build ## install under PREFIX=/usr/local, with what was built for MPI libraries
-	install -D '$(RELEASE)/colltune' '$(STAGE)/bin/colltune'
-	for library in '$(CARGO_TARGET_DIR)'/lib/colltune/*; do \
-	    place='$(STAGE)/lib/colltune/'"$${library##*/}"; \
-	    install -D "$$library/colltune-driver" "$$place/colltune-driver"; \
-	    install -D -m 644 "$$library/libcolltune.so" "$$place/libcolltune.so"; \
-	    install -D -m 644 "$$library/libcolltune.a" "$$place/libcolltune.a"; \
-	    mkdir -p "$$place/pkgconfig"; \
-	    scripts/pkg-config '$(PREFIX)' "$${library##*/}" > "$$place/pkgconfig/colltune.pc"; \
-	done
-	install -D -m 644 include/colltune.h '$(STAGE)/include/colltune.h'
-	install -D -m 644 '$(RELEASE)/colltune.1' '$(STAGE)/share/man/man1/colltune.1'
-	install -D -m 644 '$(RELEASE)/colltune.bash' '$(STAGE)/share/bash-completion/completions/colltune'
-	install -D -m 644 '$(RELEASE)/colltune.zsh' '$(STAGE)/share/zsh/site-functions/_colltune'
-	install -D -m 644 '$(RELEASE)/colltune.fish' '$(STAGE)/share/fish/vendor_completions.d/colltune.fish'
+	scripts/install '$(COLLTUNE)' '$(PREFIX)' '$(DESTDIR)' '$(CARGO_TARGET_DIR)'/lib/colltune/*
+
+packages: ## make a .deb for Debian's MPI libraries and an .rpm of the command alone, in target/packages
+	@scripts/setup packages
+	scripts/packages/all

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-const REQUIREMENTS: [(&str, &str); 31] = [
+const REQUIREMENTS: [(&str, &str); 37] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -19,7 +19,19 @@ const REQUIREMENTS: [(&str, &str); 31] = [
         "virtual cluster",
         "it needs root, and iproute2 of `scripts/setup test`",
     ),
+    (
+        "container",
+        "Charliecloud or bubblewrap of `scripts/setup test` starts it",
+    ),
+    (
+        "copy of this machine's files",
+        "`scripts/packages/sandbox` makes it; it needs root, and a kernel with overlayfs",
+    ),
     ("CPU with a name", "the kernel tells it"),
+    (
+        "Debian's MPI libraries",
+        "`scripts/setup test` installs them, and dpkg-dev",
+    ),
     (
         "device made here",
         "it needs root, and a file system with devices",
@@ -29,7 +41,8 @@ const REQUIREMENTS: [(&str, &str); 31] = [
         "Environment Modules",
         "`scripts/environment-modules` unpacks them; they need tclsh",
     ),
-    ("DuckDB", "`scripts/duckdb` installs it"),
+    ("DuckDB", "`scripts/python-tools duckdb` installs it"),
+    ("EasyBuild", "`scripts/python-tools easybuild` installs it"),
     ("C++ compiler", "MPICH's packages bring it"),
     ("Chromium", SETUP),
     ("chromedriver", SETUP),
@@ -61,6 +74,8 @@ const REQUIREMENTS: [(&str, &str); 31] = [
         "it needs root, util-linux, and this program in a folder that all users may read",
     ),
     ("newer MPI library", "`scripts/newer-mpi` installs three"),
+    ("ReFrame", "`scripts/python-tools reframe` installs it"),
+    ("rpm and bubblewrap", SETUP),
     ("smpirun", SETUP),
     (
         "setuid programs",
@@ -76,9 +91,15 @@ const REQUIREMENTS: [(&str, &str); 31] = [
 const SETUP: &str = "`scripts/setup test` installs it";
 
 /// Requirements that may be missing in continuous integration, each with the reason.
-const OPTIONAL: [(&str, &str); 7] = [
+const OPTIONAL: [(&str, &str); 11] = [
+    ("container", "hosts and containers may forbid namespaces"),
+    (
+        "copy of this machine's files",
+        "hosts and containers may forbid to mount file systems",
+    ),
     ("CPU with a name", "only x86 has one"),
     ("DuckDB", PACKAGE_INDEX),
+    ("EasyBuild", PACKAGE_INDEX),
     (
         "Environment Modules",
         "they come from Debian's package, which not every network reaches",
@@ -90,6 +111,7 @@ const OPTIONAL: [(&str, &str); 7] = [
         "hosts and containers may forbid namespaces to users",
     ),
     ("newer MPI library", PACKAGE_INDEX),
+    ("ReFrame", PACKAGE_INDEX),
 ];
 
 /// `scripts/setup test` succeeds without these.

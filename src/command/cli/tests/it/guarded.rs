@@ -25,10 +25,10 @@ repetitions: {slice: 20ms}
 budget: 10h
 ";
 
-const TABLE: &str = "tables/small.yaml";
+pub(crate) const TABLE: &str = "tables/small.yaml";
 
 /// A place with a tuned table and its store.
-fn place() -> Place {
+pub(crate) fn place() -> Place {
     let place = Place::new();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tuning/machines");
     let machine = fs::read_to_string(root.join("fat-tree.yaml")).unwrap();
@@ -40,7 +40,7 @@ fn place() -> Place {
 }
 
 /// Makes the table choose, for long broadcasts, a candidate that is far slower than the default.
-fn spoil(place: &Place) {
+pub(crate) fn spoil(place: &Place) {
     let path = place.path(TABLE);
     let mut table = Table::load(&path).unwrap();
     let entry = &mut table

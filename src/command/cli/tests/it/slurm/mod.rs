@@ -5,6 +5,8 @@
 mod bed;
 mod campaigns;
 mod failures;
+mod partitions;
+mod reframe;
 mod service;
 mod site;
 mod steps;

@@ -240,18 +240,19 @@ pub(crate) enum CliError {
     #[help("give a launcher and a program, as in --command 'mpirun -n 4 ./solver'")]
     NoCommand,
     /// A program's output without the figure that is to be compared.
-    #[error(
-        "the output of the program, run {variant} the table, has no figure for `{pattern}`: {problem}"
-    )]
+    #[error("the output of the program has no figure for `{pattern}`: {problem}")]
     #[kind(Input)]
     #[help(
         "the regular expression of `--figure` must match a line of standard output, with the number as its first group"
     )]
-    NoFigure {
-        pattern: String,
-        variant: String,
-        problem: String,
-    },
+    NoFigure { pattern: String, problem: String },
+    /// A launcher that a program calls cannot be started with the table.
+    #[error("a launcher that the program calls could not be started with the table: {message}")]
+    #[kind(Environment)]
+    #[help(
+        "the program must use the library that the table was made for, and a launcher that `colltune run` knows"
+    )]
+    LauncherRefused { message: String },
     #[error("cannot start {}: {source}", command.display())]
     #[kind(Environment)]
     Command { command: PathBuf, source: io::Error },

@@ -7,7 +7,7 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use statistics::{Interval, median, median_interval};
+use statistics::{Interval, median, median_interval, values_for_sign_test};
 
 use crate::GuardError;
 
@@ -69,6 +69,8 @@ pub enum RunResult {
     },
     /// It failed, for the reason in these words: `ended with exit code 1: ...`.
     Failed(String),
+    /// It took longer than it may, and was ended.
+    TooLong,
 }
 
 /// What runs a program.
@@ -76,11 +78,15 @@ pub trait ProgramRunner {
     /// The error that ends the test.
     type Error: From<GuardError>;
 
-    /// Runs the program once.
+    /// Runs the program once, for at most this many seconds.
     ///
     /// # Errors
     /// If it cannot be run, as opposed to a program that fails.
-    fn run_program(&mut self, variant: ProgramVariant) -> Result<RunResult, Self::Error>;
+    fn run_program(
+        &mut self,
+        variant: ProgramVariant,
+        limit_seconds: Option<f64>,
+    ) -> Result<RunResult, Self::Error>;
 }
 
 /// How often a program runs.
@@ -92,26 +98,26 @@ pub struct TimingPlan {
     pub pairs: u32,
     /// The time that all runs may take; no pair is begun that would probably take longer.
     pub budget_seconds: Option<f64>,
-    /// Whether larger figures are better.
-    pub is_higher_better: bool,
 }
 
-/// A run with the table that failed, while all runs without it succeeded.
+/// A run that failed, or that took much longer than the program takes without the table.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct ProgramFailure {
     /// The number of its pair, from 1; 0 for runs that do not count.
     pub pair: u32,
+    /// How it ran.
+    pub variant: ProgramVariant,
     /// Why it failed, in words.
     pub reason: String,
 }
 
 /// A program's runs without and with a table.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimedProgram {
     /// All runs that succeeded, in the order in which they were made.
     pub runs: Vec<ProgramRun>,
-    /// The run with the table that failed, after which no other was made.
-    pub failure: Option<ProgramFailure>,
+    /// The runs that failed.
+    pub failures: Vec<ProgramFailure>,
     /// Whether time ran out before all pairs were made.
     pub is_out_of_time: bool,
     /// Whether larger figures are better.
@@ -142,17 +148,27 @@ impl ProgramGain {
 pub enum ProgramVerdict {
     /// The program is significantly faster with the table.
     Faster,
-    /// No difference is shown, and a material loss is excluded.
+    /// A material loss is excluded, and no gain is shown.
     NoLoss,
-    /// No difference is shown, and a material loss is not excluded.
+    /// Neither a gain nor a material loss is shown, and such a loss is not excluded.
     NothingShown,
     /// The program is significantly slower with the table, by more than is tolerated.
     Slower,
-    /// The program fails with the table.
+    /// The program fails repeatedly with the table, and not without it.
     Fails,
 }
 
 impl TimedProgram {
+    /// Whether the program fails with the table, and never did without it: a run and its repetition, or so many runs that
+    /// a program that fails now and then by itself would have failed without the table, too.
+    pub fn fails_with_table(&self) -> bool {
+        let is_with = |failure: &ProgramFailure| failure.variant == ProgramVariant::With;
+        let enough = values_for_sign_test(1.0 - COVERAGE, 0) as usize;
+        let mut pairs = self.failures.windows(2);
+        let is_repeated = pairs.any(|two| two[0].pair == two[1].pair);
+        self.failures.iter().all(is_with) && (is_repeated || self.failures.len() >= enough)
+    }
+
     /// The gain; `None` without a pair.
     pub fn gain(&self) -> Option<ProgramGain> {
         let values_of = |variant: ProgramVariant| {
@@ -180,7 +196,7 @@ impl TimedProgram {
 
     /// What the runs show if a loss of this share, the `materiality`, is tolerated.
     pub fn verdict(&self, materiality: f64) -> ProgramVerdict {
-        if self.failure.is_some() {
+        if self.fails_with_table() {
             return ProgramVerdict::Fails;
         }
         let tolerated = 1.0 / (1.0 + materiality);
@@ -193,29 +209,33 @@ impl TimedProgram {
     }
 }
 
-/// Runs a program in turns without and with a table. Ends at the first run with the table that fails.
+/// How many times as long as the longest run without the table a run may take.
+const MOST_TIMES_AS_LONG: f64 = 10.0;
+
+/// What any run may take, however short those without the table are.
+const SHORTEST_LIMIT_SECONDS: f64 = 60.0;
+
+/// Runs a program in turns without and with a table, and keeps its runs in `timed`, also if it ends early. A run that
+/// fails is made again once; the test ends when that shows that the program [fails with the
+/// table](TimedProgram::fails_with_table).
 ///
 /// # Errors
-/// [`GuardError::ProgramFails`] if the program fails without the table; errors of the runner.
+/// [`GuardError::ProgramFails`] if the program fails twice without the table, and no less often than with it; errors of
+/// the runner.
 pub fn time_program<R: ProgramRunner>(
     plan: &TimingPlan,
     runner: &mut R,
-) -> Result<TimedProgram, R::Error> {
-    let mut timed = TimedProgram {
-        runs: Vec::new(),
-        failure: None,
-        is_out_of_time: false,
-        is_higher_better: plan.is_higher_better,
+    timed: &mut TimedProgram,
+) -> Result<(), R::Error> {
+    let mut spent = SpentTime {
+        budget: plan.budget_seconds,
+        ..SpentTime::default()
     };
-    let (mut spent, mut longest_pair) = (0.0, 0.0_f64);
     for turn in 0..plan.warmups + plan.pairs {
         // A pair that cannot be ended in time is not begun, since a run without its partner says nothing.
-        if plan
-            .budget_seconds
-            .is_some_and(|budget| turn > 0 && spent + longest_pair > budget)
-        {
+        if turn > 0 && spent.is_over(spent.longest_pair) {
             timed.is_out_of_time = true;
-            break;
+            return Ok(());
         }
         let pair = (turn + 1).saturating_sub(plan.warmups);
         let mut order = [ProgramVariant::Without, ProgramVariant::With];
@@ -223,28 +243,116 @@ pub fn time_program<R: ProgramRunner>(
         if turn % 2 == 1 {
             order.reverse();
         }
-        let before = spent;
+        let before = spent.total;
         for variant in order {
-            match runner.run_program(variant)? {
+            let run = Turn { pair, variant };
+            if !run.make(runner, &mut spent, timed)? {
+                return Ok(());
+            }
+        }
+        spent.longest_pair = spent.longest_pair.max(spent.total - before);
+    }
+    Ok(())
+}
+
+/// The time that runs took, in seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct SpentTime {
+    /// The time that all runs may take.
+    budget: Option<f64>,
+    total: f64,
+    longest_pair: f64,
+    /// The longest run without the table.
+    longest_without: Option<f64>,
+}
+
+impl SpentTime {
+    /// Whether the budget does not suffice for this further time.
+    fn is_over(&self, further: f64) -> bool {
+        self.budget
+            .is_some_and(|budget| self.total + further > budget)
+    }
+
+    /// What a run may take because of the runs without the table; `None` before the first of them.
+    fn limit_of_run(&self) -> Option<f64> {
+        let longest = self.longest_without?;
+        Some((MOST_TIMES_AS_LONG * longest).max(SHORTEST_LIMIT_SECONDS))
+    }
+
+    /// What is left of the budget.
+    fn left(&self) -> Option<f64> {
+        self.budget.map(|budget| (budget - self.total).max(0.0))
+    }
+}
+
+/// A run to be made.
+#[derive(Clone, Copy, Debug)]
+struct Turn {
+    pair: u32,
+    variant: ProgramVariant,
+}
+
+impl Turn {
+    /// Makes the run, once more if it fails. Returns whether the test goes on.
+    fn make<R: ProgramRunner>(
+        self,
+        runner: &mut R,
+        spent: &mut SpentTime,
+        timed: &mut TimedProgram,
+    ) -> Result<bool, R::Error> {
+        let Self { pair, variant } = self;
+        let is_without = variant == ProgramVariant::Without;
+        for _ in 0..2 {
+            let (limit, left) = (spent.limit_of_run(), spent.left());
+            let shorter = [limit, left].into_iter().flatten().reduce(f64::min);
+            let reason = match runner.run_program(variant, shorter)? {
                 RunResult::Succeeded { seconds, figure } => {
-                    spent += seconds;
+                    spent.total += seconds;
+                    if is_without {
+                        let longest = spent.longest_without.unwrap_or_default();
+                        spent.longest_without = Some(longest.max(seconds));
+                    }
                     timed.runs.push(ProgramRun {
                         pair,
                         variant,
                         seconds,
                         figure,
                     });
+                    return Ok(true);
                 }
-                RunResult::Failed(reason) if variant == ProgramVariant::Without => {
-                    return Err(GuardError::ProgramFails { reason }.into());
+                RunResult::TooLong => {
+                    spent.total += shorter.unwrap_or_default();
+                    // Then the budget was the shorter limit, which says nothing about the program.
+                    if shorter != limit {
+                        timed.is_out_of_time = true;
+                        return Ok(false);
+                    }
+                    let seconds = shorter.unwrap_or_default();
+                    format!("did not end within {seconds:.0} s, much longer than without the table")
                 }
-                RunResult::Failed(reason) => {
-                    timed.failure = Some(ProgramFailure { pair, reason });
-                    return Ok(timed);
-                }
+                RunResult::Failed(reason) => reason,
+            };
+            timed.failures.push(ProgramFailure {
+                pair,
+                variant,
+                reason: reason.clone(),
+            });
+            if timed.fails_with_table() {
+                return Ok(false);
+            }
+            let count_of = |wanted: ProgramVariant| {
+                let all = timed.failures.iter();
+                all.filter(|failure| failure.variant == wanted).count()
+            };
+            let (without, with) = (
+                count_of(ProgramVariant::Without),
+                count_of(ProgramVariant::With),
+            );
+            if without >= 2 && without >= with {
+                return Err(GuardError::ProgramFails { reason }.into());
             }
         }
-        longest_pair = longest_pair.max(spent - before);
+        // It failed twice in a row with the table, and failed without it, too: this pair does not count.
+        Ok(true)
     }
-    Ok(timed)
 }

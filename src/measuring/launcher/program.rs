@@ -10,6 +10,8 @@ use super::tree::ProcessTree;
 
 /// The time between two looks at a program: run times are known to about this.
 const PAUSE: Duration = Duration::from_millis(1);
+/// The time that a program may take to end when it is asked to.
+const GRACE: Duration = Duration::from_secs(5);
 
 /// How a run of a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,7 +53,7 @@ pub fn run_program(
         }
         let is_stopped = stop.load(Ordering::Relaxed);
         if is_stopped || limit.is_some_and(|limit| took > limit) {
-            tree.kill(Duration::from_secs(1))?;
+            tree.terminate(GRACE)?;
             return Ok(if is_stopped {
                 ProgramEnd::Stopped
             } else {

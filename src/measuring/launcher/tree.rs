@@ -96,6 +96,24 @@ impl ProcessTree {
         self.kill_remaining()
     }
 
+    /// Asks all processes to end, waits for at most `grace`, then kills those that are left. Unlike a launcher, a script
+    /// does not pass on what it is asked.
+    pub(crate) fn terminate(&mut self, grace: Duration) -> Result<(), LaunchError> {
+        for pid in self.remember_members() {
+            // The process may already have ended.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+        }
+        let deadline = Instant::now() + grace;
+        // The root's end is observed, since it stays a member until then.
+        while (self.root_status()?.is_none() || !self.remember_members().is_empty())
+            && Instant::now() < deadline
+        {
+            self.reap_orphans();
+            thread::sleep(PAUSE);
+        }
+        self.kill_remaining()
+    }
+
     fn root_pid(&self) -> Pid {
         Pid::from_raw(self.root.id().cast_signed())
     }

@@ -18,7 +18,7 @@ use super::guarded::{
     PointParts, TableArgs, describe_misplaced, describe_probes, measured_machine, point_name,
     seconds_or_dash, warn_of_load,
 };
-use super::program::ProgramArgs;
+use super::program::{ProgramArgs, ProgramTest};
 use super::{Answer, CliError, Console};
 use crate::values;
 
@@ -67,7 +67,13 @@ pub(crate) struct CheckArgs {
     materiality: Option<f64>,
     /// The largest tolerated extra time over the choice's time in the table, as a share; measurements of different days
     /// differ by more than those of one launch
-    #[arg(long, value_name = "SHARE", default_value = "0.1", value_parser = values::parse_share)]
+    #[arg(
+        long,
+        value_name = "SHARE",
+        default_value = "0.1",
+        conflicts_with = "command",
+        value_parser = values::parse_share
+    )]
     tolerance: f64,
     /// Write a test case for each point to this file, as JUnit XML
     #[arg(long, value_name = "FILE")]
@@ -97,8 +103,16 @@ struct CheckResults<'a> {
 
 impl CheckArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let tolerated = self.materiality.unwrap_or(PROGRAM_MATERIALITY);
-        if let Some(found) = self.program.time_program(&self.table, tolerated, console)? {
+        let junit = [("`--junit`", self.junit.as_deref())];
+        let of_program = ProgramTest {
+            materiality: self.materiality.unwrap_or(PROGRAM_MATERIALITY),
+            assume_commutative: false,
+            outputs: &junit,
+        };
+        if let Some(found) = self
+            .program
+            .time_program(&self.table, &of_program, console)?
+        {
             if let Some(path) = &self.junit {
                 tuner::write_text(path, &junit::render_program(&found)?)?;
             }
@@ -108,7 +122,6 @@ impl CheckArgs {
                 ProgramVerdict::NothingShown => Answer::Unfit,
             });
         }
-        let junit = [("`--junit`", self.junit.as_deref())];
         let (table, sources) = self.table.read(&junit, false, console)?;
         let request = CheckRequest {
             deployment: self.table.deployment,

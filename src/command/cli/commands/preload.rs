@@ -1,6 +1,6 @@
 //! What ranks of a program are given so that libcolltune.so uses a table.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
 use environment::force::{self, Force};
@@ -70,9 +70,8 @@ pub(super) fn find_preload_library(library: &Library) -> Result<PathBuf, CliErro
     })
 }
 
-/// The value of [`PRELOADING`] in this process without `libcolltune.so`; `None` if nothing else is preloaded.
-pub(super) fn preloaded_by_others() -> Option<OsString> {
-    let list = std::env::var_os(PRELOADING)?;
+/// A value of [`PRELOADING`] without `libcolltune.so`; `None` if nothing else is preloaded.
+pub(super) fn without_own_library(list: &OsStr) -> Option<OsString> {
     let text = list.to_string_lossy();
     // Both characters separate names in such a list (ld.so(8)).
     let others: Vec<&str> = text
@@ -95,7 +94,8 @@ fn switch_value(on: bool) -> OsString {
 fn preload_list(ours: &Path, line: Option<&CommandLine>) -> OsString {
     let mut list = ours.as_os_str().to_owned();
     let others = line.and_then(|line| line.variable(PRELOADING));
-    if let Some(others) = others.filter(|others| !others.is_empty()) {
+    // Another `libcolltune.so`, as of a deployed version, would be second to this one.
+    if let Some(others) = others.and_then(|others| without_own_library(&others)) {
         list.push(":");
         list.push(others);
     }

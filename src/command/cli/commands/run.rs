@@ -318,7 +318,7 @@ impl Drop for TableCopy {
 }
 
 /// Warns if the policy deploys no rule of the table.
-fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) {
+pub(super) fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console: Console) {
     let usage = table.count_usage(policy, Deployment::Colltune);
     if usage.used == 0 && table.count_usage(policy, Deployment::Library).used > 0 {
         console.warn(format_args!(

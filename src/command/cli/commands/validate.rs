@@ -11,7 +11,7 @@ use table::Deployment;
 use self::found::ValidationResults;
 use super::campaign::search_paths;
 use super::guarded::{TableArgs, describe_misplaced, warn_of_load};
-use super::program::ProgramArgs;
+use super::program::{ProgramArgs, ProgramTest};
 use super::{Answer, CliError, Console};
 use crate::values;
 
@@ -64,7 +64,7 @@ pub(crate) struct ValidateArgs {
     #[command(flatten)]
     table: TableArgs,
     /// The way in which the table is put in place for the deployment `library`
-    #[arg(long, value_enum, default_value_t = Via::Export)]
+    #[arg(long, value_enum, default_value_t = Via::Export, conflicts_with = "command")]
     via: Via,
     /// The number of points to measure, those with most at stake first, one of each algorithm before a second of any;
     /// by default all
@@ -86,7 +86,7 @@ pub(crate) struct ValidateArgs {
     #[arg(long, conflicts_with = "command")]
     confirm: bool,
     /// Measure only what is in force, leave the table's file as it is, and keep the verdicts in its store alone
-    #[arg(long, conflicts_with_all = ["repair", "confirm"])]
+    #[arg(long, conflicts_with_all = ["repair", "confirm", "command"])]
     keep_table: bool,
     #[command(flatten)]
     program: ProgramArgs,
@@ -103,10 +103,15 @@ enum Via {
 
 impl ValidateArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        if let Some(found) = self
+        let of_program = ProgramTest {
+            materiality: self.materiality,
+            assume_commutative: self.assume_commutative,
+            outputs: &[],
+        };
+        let timed = self
             .program
-            .time_program(&self.table, self.materiality, console)?
-        {
+            .time_program(&self.table, &of_program, console)?;
+        if let Some(found) = timed {
             return Ok(match found.verdict() {
                 ProgramVerdict::Slower | ProgramVerdict::Fails => Answer::No,
                 _ => Answer::Good,

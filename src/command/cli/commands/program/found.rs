@@ -22,6 +22,8 @@ pub(in super::super) struct ProgramResults {
     pub(super) materiality: f64,
     /// What the first rank of the last run with the table said about its calls.
     pub(super) summary: Option<String>,
+    /// Whether calls of all runs with the table reached libcolltune.so; `None` if that is not known.
+    pub(super) is_intercepted: Option<bool>,
     pub(super) timed: TimedProgram,
 }
 
@@ -56,8 +58,12 @@ pub(in super::super) struct ProgramOutput<'a> {
     pairs: u32,
     /// Whether time ran out before all pairs were made.
     out_of_time: bool,
-    /// The run with the table that failed; null if none did.
-    failure: Option<&'a ProgramFailure>,
+    /// Whether calls of all runs with the table reached libcolltune.so; null with the library's own settings.
+    intercepted: Option<bool>,
+    /// What the first rank of the last run with the table said about its calls; null if it said nothing.
+    summary: Option<&'a str>,
+    /// The runs that failed, in the order in which they were made. Each was made again once.
+    failures: &'a [ProgramFailure],
     /// The runs without and with the table that count.
     variants: [VariantSummary; 2],
     /// All runs that succeeded, in the order in which they were made.
@@ -114,7 +120,9 @@ impl<'a> ProgramOutput<'a> {
             coverage: gain.map(|gain| gain.interval.coverage),
             pairs: gain.map_or(0, |gain| gain.pairs),
             out_of_time: found.timed.is_out_of_time,
-            failure: found.timed.failure.as_ref(),
+            intercepted: found.is_intercepted,
+            summary: found.summary.as_deref(),
+            failures: &found.timed.failures,
             variants: found.variants(),
             runs: &found.timed.runs,
         }
@@ -122,9 +130,13 @@ impl<'a> ProgramOutput<'a> {
 }
 
 impl ProgramResults {
-    /// What the runs show.
+    /// What the runs show: nothing about the table if a run did not use it.
     pub(in super::super) fn verdict(&self) -> ProgramVerdict {
-        self.timed.verdict(self.materiality)
+        match self.timed.verdict(self.materiality) {
+            ProgramVerdict::Fails => ProgramVerdict::Fails,
+            _ if self.is_intercepted == Some(false) => ProgramVerdict::NothingShown,
+            verdict => verdict,
+        }
     }
 
     fn variants(&self) -> [VariantSummary; 2] {
@@ -175,40 +187,66 @@ impl ProgramResults {
         )
     }
 
-    /// The verdict as a sentence.
+    /// The verdict as a sentence, or several.
     pub(in super::super) fn verdict_sentence(&self) -> String {
-        if let Some(failure) = &self.timed.failure {
-            let number = failure.pair;
-            return format!(
-                "The program fails with the table, and not without it: in pair {number} it {}.",
-                failure.reason
-            );
+        let verdict = self.verdict();
+        let mut sentences = match (&self.timed.failures[..], verdict) {
+            ([.., last], ProgramVerdict::Fails) => format!(
+                "The program fails with the table, and not without it: {}, it {}.",
+                name_pair(last.pair),
+                last.reason
+            ),
+            _ => match self.timed.gain() {
+                Some(gain) => self.gain_sentence(&gain, verdict),
+                None => "Nothing is shown, since no pair of runs was made.".to_owned(),
+            },
+        };
+        if self.is_intercepted == Some(false) {
+            sentences +=
+                " No call was intercepted in runs with the table, so they say nothing about it.";
         }
-        let out_of_time = if self.timed.is_out_of_time {
-            " Time ran out before all pairs were made."
-        } else {
-            ""
-        };
-        let Some(gain) = self.timed.gain() else {
-            return format!("Nothing is shown, since no pair of runs was made.{out_of_time}");
-        };
-        let clause = self.gain_clause(&gain);
-        let tolerated = 100.0 * self.materiality;
-        let verdict = match self.verdict() {
+        if verdict != ProgramVerdict::Fails {
+            let failed = self.timed.failures.iter().map(|failure| {
+                let variant = failure.variant.name();
+                let place = name_pair(failure.pair);
+                format!(
+                    " A run {variant} the table failed, {place}: it {}.",
+                    failure.reason
+                )
+            });
+            sentences.extend(failed);
+        }
+        if self.timed.is_out_of_time {
+            sentences += " Time ran out before all pairs were made.";
+        }
+        sentences
+    }
+
+    fn gain_sentence(&self, gain: &ProgramGain, verdict: ProgramVerdict) -> String {
+        let clause = self.gain_clause(gain);
+        let tolerated = format_percent(self.materiality);
+        let is_slower = gain.interval.high < 1.0;
+        let shown = match verdict {
             ProgramVerdict::Faster => "the table makes it faster".to_owned(),
             ProgramVerdict::Slower => "the table makes it slower".to_owned(),
+            ProgramVerdict::NoLoss if is_slower => {
+                format!("the table makes it slower, by less than the tolerated {tolerated}")
+            }
             ProgramVerdict::NoLoss if self.materiality > 0.0 => {
-                format!("no difference is shown, and a loss of {tolerated} % is excluded")
+                format!("a loss of {tolerated} or more is excluded, and no gain is shown")
             }
-            ProgramVerdict::NoLoss => "no loss".to_owned(),
-            ProgramVerdict::NothingShown | ProgramVerdict::Fails if gain.is_reliable() => {
-                "no difference is shown; more pairs (`--pairs`) narrow the interval".to_owned()
-            }
-            ProgramVerdict::NothingShown | ProgramVerdict::Fails => {
+            ProgramVerdict::NoLoss => "neither a gain nor a loss is shown".to_owned(),
+            ProgramVerdict::NothingShown | ProgramVerdict::Fails if !gain.is_reliable() => {
                 "these are too few pairs to show a difference".to_owned()
             }
+            ProgramVerdict::NothingShown | ProgramVerdict::Fails if is_slower => format!(
+                "the table makes it slower, and more pairs (`--pairs`) show whether by more than {tolerated}"
+            ),
+            ProgramVerdict::NothingShown | ProgramVerdict::Fails => {
+                "no difference is shown; more pairs (`--pairs`) narrow the interval".to_owned()
+            }
         };
-        format!("With the table, the program is {clause}: {verdict}.{out_of_time}")
+        format!("With the table, the program is {clause}: {shown}.")
     }
 
     pub(super) fn describe(&self) -> String {
@@ -230,6 +268,22 @@ impl ProgramResults {
             self.variants_table().to_markdown().trim_end()
         )
     }
+}
+
+/// A pair in words, to follow a comma.
+fn name_pair(pair: u32) -> String {
+    if pair == 0 {
+        "in a pair that does not count".to_owned()
+    } else {
+        format!("in pair {pair}")
+    }
+}
+
+/// A share as in `5 %`.
+fn format_percent(share: f64) -> String {
+    // Four digits are more than anyone gives.
+    let percent = format!("{:.4}", 100.0 * share);
+    format!("{} %", percent.trim_end_matches('0').trim_end_matches('.'))
 }
 
 /// All runs as comma-separated values, in the order in which they were made.

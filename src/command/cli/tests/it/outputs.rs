@@ -136,12 +136,17 @@ const WRITERS: &[Writer] = &[
     writer(
         "validate --times",
         "validate table.yaml --command ./constant --figure 7 --pairs 6 --warmups 0 --times OUT",
-        &["table.yaml"],
+        &["table.yaml", "constant"],
     ),
     writer(
         "check --times",
         "check table.yaml --command ./constant --figure 7 --pairs 6 --warmups 0 --times OUT",
-        &["table.yaml"],
+        &["table.yaml", "constant"],
+    ),
+    writer(
+        "check --junit",
+        "check table.yaml --command ./constant --figure 7 --pairs 6 --warmups 0 --junit OUT",
+        &["table.yaml", "constant"],
     ),
     writer(
         "run --log",
@@ -253,7 +258,7 @@ fn place() -> Place {
     place.write("table.yaml", made::old_table());
     place.write("rules.conf", "1\n7\n1\n2\n1\n0 6 0 0\n");
     place.write("program", "a program");
-    place.write("constant", "#!/bin/sh\necho 7\n");
+    place.write("constant", "#!/bin/sh\nmpirun\necho 7\n");
     fs::set_permissions(place.path("constant"), Permissions::from_mode(0o755)).unwrap();
     place.write("lib.so", "a library");
     let machines = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tuning/machines");

@@ -158,17 +158,163 @@ fn a_program_that_fails_with_the_table_alone_is_a_loss() {
     for verb in ["validate", "check"] {
         let ran = place.run(&[verb, "table.yaml", "--command", "mpirun ./app"]);
         assert_eq!(ran.code, Some(1), "{ran:?}");
-        assert!(
-            ran.out.contains("ended with exit code 7: it broke"),
-            "{ran:?}"
-        );
+        let sentence = "in a pair that does not count, it ended with exit code 7: it broke";
+        assert!(ran.out.contains(sentence), "{ran:?}");
     }
+    // A figure that it does not print with the table.
+    let silent = prepared("[ -n \"$COLLTUNE_TABLE\" ] || echo 'Loop time of 2.0'");
+    let (found, code) = time_figure(&silent, "check", "mpirun ./app", &[]);
+    assert_eq!(
+        (&found["verdict"], code),
+        (&"fails".into(), Some(1)),
+        "{found}"
+    );
     let always = prepared("exit 7");
     let ran = always.run(&["validate", "table.yaml", "--command", "mpirun ./app"]);
     ran.bad(
         3,
         &["fails without the table", "exit code 7: it printed nothing"],
     );
+}
+
+#[test]
+fn the_environments_differ_in_the_table_alone() {
+    // Slurm's launcher passes on names of variables, whose values are in its environment.
+    let place = prepared(PROGRAM);
+    place.add_launcher(
+        "srun",
+        "slurm 22.05.8",
+        "for word in \"$@\"; do last=$word; done\n\
+         [ -z \"$COLLTUNE_LOG\" ] || echo 'colltune: a summary' > \"$COLLTUNE_LOG\"\n\
+         exec \"$last\"",
+    );
+    add_program(
+        &place,
+        "show",
+        "echo \"${COLLTUNE_TABLE##*/} ${COLLTUNE_DISABLE:-on} ${LD_PRELOAD##*/} $COLLTUNE_WITH_TABLE\" >> seen\n\
+         ./app",
+    );
+    let line = "validate table.yaml --pairs 6 --warmups 0 --quiet --figure of.([0-9.]+)$";
+    let mut args: Vec<&str> = line.split(' ').collect();
+    args.extend(["--command", "srun -n 2 ./show"]);
+    let site = [
+        ("COLLTUNE_TABLE", "/opt/site.yaml"),
+        ("COLLTUNE_DISABLE", "1"),
+        ("LD_PRELOAD", "/opt/lib/libcolltune.so"),
+        ("COLLTUNE_WITH_TABLE", "/opt/with-table"),
+    ];
+    let output = place.command(&args).envs(site).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("1.250 times as good"), "{text}{output:?}");
+    let seen = place.read("seen");
+    let mut seen: Vec<&str> = seen.lines().collect();
+    seen.sort_unstable();
+    seen.dedup();
+    assert_eq!(seen, [" on  env", "table.yaml on  env"]);
+}
+
+#[test]
+fn scripts_may_extend_their_search_path() {
+    let place = prepared("solver");
+    place.write("own/solver", format!("#!/bin/sh\n{PROGRAM}\n"));
+    fs::set_permissions(place.path("own/solver"), PermissionsExt::from_mode(0o755)).unwrap();
+    // At the end, so that the launchers that colltune puts first are found.
+    add_program(
+        &place,
+        "job.sh",
+        "PATH=$PATH:$PWD/own\nexport PATH\nmpirun ./app",
+    );
+    let (found, code) = time_figure(&place, "check", "./job.sh", &[]);
+    assert_eq!(
+        (&found["verdict"], code),
+        (&"faster".into(), Some(0)),
+        "{found}"
+    );
+    assert_eq!(found["intercepted"], true, "{found}");
+}
+
+#[test]
+fn runs_that_did_not_use_the_table_show_nothing() {
+    let place = prepared(PROGRAM);
+    // No launcher is called.
+    let (found, code) = time_figure(&place, "check", "./app", &[]);
+    assert_eq!(
+        (&found["verdict"], code),
+        (&"nothing_shown".into(), Some(3)),
+        "{found}"
+    );
+    assert_eq!(found["intercepted"], false, "{found}");
+    let sentence = found["sentence"].as_str().unwrap();
+    assert!(sentence.contains("No call was intercepted"), "{sentence}");
+    // A launcher of another release than the table's.
+    place.add_launcher("mpirun", "mpirun (Open MPI) 4.1.8", MPIRUN);
+    add_program(&place, "job.sh", "mpirun ./app");
+    let ran = place.run(&["validate", "table.yaml", "--command", "./job.sh"]);
+    ran.bad(
+        3,
+        &[
+            "could not be started with the table",
+            "made for openmpi-4.1.4",
+        ],
+    );
+    let empty = tables::table_yaml("by-hand", "openmpi", "4.1.4", "  {}");
+    place.write("table.yaml", empty);
+    let ran = place.run(&["validate", "table.yaml", "--command", "mpirun ./app"]);
+    ran.bad(2, &["the table has no rules"]);
+}
+
+#[test]
+fn a_table_whose_folder_is_read_only_is_timed_from_here() {
+    let place = prepared(PROGRAM);
+    let deployed = tempfile::tempdir().unwrap();
+    let table = deployed.path().join("table.yaml");
+    fs::copy(place.path("table.yaml"), &table).unwrap();
+    fs::set_permissions(deployed.path(), PermissionsExt::from_mode(0o555)).unwrap();
+    let mut args = vec![
+        "validate",
+        table.to_str().unwrap(),
+        "--command",
+        "mpirun ./app",
+    ];
+    args.extend(["--figure", FIGURE, "--pairs", "6", "--warmups", "0"]);
+    let ran = place.run(&args).good();
+    assert!(ran.out.contains("1.250 times as good"), "{ran:?}");
+    fs::set_permissions(deployed.path(), PermissionsExt::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn the_librarys_own_settings_are_put_in_place_for_the_whole_program() {
+    let place = prepared("echo \"Loop time of ${OMPI_MCA_coll_tuned_dynamic_rules_filename:+1}1\"");
+    let rules = "  bcast:\n    message_size: bytes of one rank's vector\n    shapes:\n      - nodes: 1\n        \
+                 ppn: 2\n        deployment: library\n        rules:\n          \
+                 - {from: 0, candidate: 'native:bcast/binomial', speedup: 1.5, confidence: high, confirmed: true}\n";
+    let table = tables::table_yaml("by-hand", "openmpi", "4.1.4", rules);
+    place.write("table.yaml", table);
+    let further = ["--deployment", "library"];
+    let (found, code) = time_figure(&place, "validate", "mpirun ./app", &further);
+    // 11 with the rules' file, 1 without.
+    assert_eq!(
+        (&found["verdict"], code),
+        (&"slower".into(), Some(1)),
+        "{found}"
+    );
+    assert_eq!(found["variants"][1]["median"], 11.0, "{found}");
+    assert_eq!(found["intercepted"], Value::Null, "{found}");
+}
+
+#[test]
+fn time_that_runs_out_ends_the_test() {
+    let place = prepared(PROGRAM);
+    add_program(&place, "slow", "mpirun ./app; /bin/sleep 0.4");
+    let (found, code) = time_figure(
+        &place,
+        "check",
+        "./slow",
+        &["--budget", "2s", "--times", "runs.csv"],
+    );
+    assert_eq!(code, Some(3), "{found}");
+    assert_eq!(found["out_of_time"], true, "{found}");
+    assert!(place.read("runs.csv").lines().count() > 2);
 }
 
 #[test]

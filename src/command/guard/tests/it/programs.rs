@@ -9,7 +9,6 @@ const PLAN: TimingPlan = TimingPlan {
     warmups: 1,
     pairs: 8,
     budget_seconds: None,
-    is_higher_better: false,
 };
 
 /// A program whose results a function gives, by how it runs and how often it ran like that before.
@@ -18,11 +17,37 @@ struct Played<F>(F, [u32; 2]);
 impl<F: FnMut(ProgramVariant, u32) -> RunResult> ProgramRunner for Played<F> {
     type Error = GuardError;
 
-    fn run_program(&mut self, variant: ProgramVariant) -> Result<RunResult, GuardError> {
+    fn run_program(
+        &mut self,
+        variant: ProgramVariant,
+        limit_seconds: Option<f64>,
+    ) -> Result<RunResult, GuardError> {
         let turn = &mut self.1[usize::from(variant == ProgramVariant::With)];
         *turn += 1;
-        Ok((self.0)(variant, *turn - 1))
+        let played = (self.0)(variant, *turn - 1);
+        Ok(match played {
+            RunResult::Succeeded { seconds, .. }
+                if limit_seconds.is_some_and(|limit| seconds > limit) =>
+            {
+                RunResult::TooLong
+            }
+            _ => played,
+        })
     }
+}
+
+/// Plays all runs of a program; larger figures are better if so said.
+fn play(
+    plan: &TimingPlan,
+    is_higher_better: bool,
+    script: impl FnMut(ProgramVariant, u32) -> RunResult,
+) -> Result<TimedProgram, GuardError> {
+    let mut timed = TimedProgram {
+        is_higher_better,
+        ..TimedProgram::default()
+    };
+    time_program(plan, &mut Played(script, [0; 2]), &mut timed)?;
+    Ok(timed)
 }
 
 fn succeeded(seconds: f64) -> RunResult {
@@ -34,7 +59,7 @@ fn succeeded(seconds: f64) -> RunResult {
 
 /// A program that takes as long as a function says without the table, and `share` of that with it.
 fn timed(plan: &TimingPlan, share: f64, seconds: fn(u32) -> f64) -> TimedProgram {
-    let play = |variant, turn| {
+    let script = |variant, turn| {
         let factor = if variant == ProgramVariant::With {
             share
         } else {
@@ -42,7 +67,7 @@ fn timed(plan: &TimingPlan, share: f64, seconds: fn(u32) -> f64) -> TimedProgram
         };
         succeeded(seconds(turn) * factor)
     };
-    time_program(plan, &mut Played(play, [0; 2])).unwrap()
+    play(plan, false, script).unwrap()
 }
 
 #[test]
@@ -67,7 +92,7 @@ fn pairs_show_gains_and_losses_on_a_machine_that_becomes_slower() {
 #[test]
 fn what_chance_may_have_done_is_not_shown() {
     // One pair in three is a good deal worse.
-    let play = |variant, turn: u32| {
+    let script = |variant, turn: u32| {
         let is_hit = variant == ProgramVariant::With && turn % 3 == 0;
         succeeded(if is_hit {
             1.5
@@ -75,7 +100,7 @@ fn what_chance_may_have_done_is_not_shown() {
             1.0 - 0.01 * f64::from(turn % 2)
         })
     };
-    let mixed = time_program(&PLAN, &mut Played(play, [0; 2])).unwrap();
+    let mixed = play(&PLAN, false, script).unwrap();
     assert_eq!(mixed.verdict(0.05), ProgramVerdict::NothingShown);
     // Five pairs have no interval of 95 %.
     let few = TimingPlan { pairs: 5, ..PLAN };
@@ -92,7 +117,7 @@ fn what_chance_may_have_done_is_not_shown() {
 
 #[test]
 fn larger_figures_may_be_better() {
-    let play = |variant, _| RunResult::Succeeded {
+    let script = |variant, _| RunResult::Succeeded {
         seconds: 1.0,
         figure: Some(if variant == ProgramVariant::With {
             110.0
@@ -100,14 +125,10 @@ fn larger_figures_may_be_better() {
             100.0
         }),
     };
-    let rate = TimingPlan {
-        is_higher_better: true,
-        ..PLAN
-    };
-    let better = time_program(&rate, &mut Played(play, [0; 2])).unwrap();
+    let better = play(&PLAN, true, script).unwrap();
     assert_eq!(better.verdict(0.0), ProgramVerdict::Faster);
     assert!((better.gain().unwrap().speedup - 1.1).abs() < 1e-9);
-    let worse = time_program(&PLAN, &mut Played(play, [0; 2])).unwrap();
+    let worse = play(&PLAN, false, script).unwrap();
     assert_eq!(worse.verdict(0.0), ProgramVerdict::Slower);
 }
 
@@ -134,29 +155,73 @@ fn either_kind_of_run_comes_first_in_turn_and_warmups_do_not_count() {
 }
 
 #[test]
-fn a_program_that_fails_with_the_table_alone_is_the_tables_fault() {
-    let play = |variant, turn| {
-        if variant == ProgramVariant::With && turn == 3 {
-            RunResult::Failed("ended with exit code 7".to_owned())
+fn a_program_that_fails_repeatedly_with_the_table_alone_is_the_tables_fault() {
+    let failing_from = |first: u32| {
+        move |variant, turn| {
+            if variant == ProgramVariant::With && turn >= first {
+                RunResult::Failed("ended with exit code 7".to_owned())
+            } else {
+                succeeded(1.0)
+            }
+        }
+    };
+    let failing = play(&PLAN, false, failing_from(3)).unwrap();
+    assert_eq!(failing.verdict(0.5), ProgramVerdict::Fails);
+    assert_eq!(failing.failures.len(), 2);
+    assert_eq!(failing.failures[0].pair, 3);
+    // It came first in its pair, and no run was made after its repetition.
+    assert_eq!(failing.runs.len(), 2 + 4);
+    let always = |_, _| RunResult::Failed("ended with exit code 1".to_owned());
+    assert_eq!(
+        play(&PLAN, false, always).unwrap_err().to_string(),
+        "the program fails without the table: it ended with exit code 1"
+    );
+}
+
+#[test]
+fn a_program_that_fails_now_and_then_is_run_again() {
+    // Every third run fails, and its repetition does not.
+    let mut count = 0;
+    let unsteady = |_, _| {
+        count += 1;
+        if count % 3 == 0 {
+            RunResult::Failed("ended with exit code 1".to_owned())
         } else {
             succeeded(1.0)
         }
     };
-    let failing = time_program(&PLAN, &mut Played(play, [0; 2])).unwrap();
-    assert_eq!(failing.verdict(0.5), ProgramVerdict::Fails);
-    let failure = failing.failure.unwrap();
-    assert_eq!(
-        (failure.pair, &*failure.reason),
-        (3, "ended with exit code 7")
-    );
-    // It came first in its pair, and no run was made after it.
-    assert_eq!(failing.runs.len(), 2 + 4);
-    let always = |_, _| RunResult::Failed("ended with exit code 1".to_owned());
-    let error = time_program(&PLAN, &mut Played(always, [0; 2])).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        "the program fails without the table: it ended with exit code 1"
-    );
+    let error = play(&PLAN, false, unsteady).unwrap_err();
+    assert!(matches!(error, GuardError::ProgramFails { .. }), "{error}");
+    let once = |variant, turn| {
+        if variant == ProgramVariant::With && turn == 2 {
+            RunResult::Failed("ended with exit code 1".to_owned())
+        } else {
+            succeeded(1.0)
+        }
+    };
+    let steady = play(&PLAN, false, once).unwrap();
+    assert_eq!(steady.verdict(0.0), ProgramVerdict::NoLoss);
+    assert_eq!((steady.failures.len(), steady.runs.len()), (1, 18));
+}
+
+#[test]
+fn a_program_that_hangs_with_the_table_fails() {
+    let hanging = |variant, turn| {
+        let hangs = variant == ProgramVariant::With && turn > 1;
+        succeeded(if hangs { 1e9 } else { 1.0 })
+    };
+    let hung = play(&PLAN, false, hanging).unwrap();
+    assert_eq!(hung.verdict(0.0), ProgramVerdict::Fails);
+    let reason = &hung.failures[0].reason;
+    assert!(reason.contains("did not end within 60 s"), "{reason}");
+    // A budget that ends before says nothing about the program.
+    let short = TimingPlan {
+        budget_seconds: Some(30.0),
+        ..PLAN
+    };
+    let cut = play(&short, false, hanging).unwrap();
+    assert!(cut.is_out_of_time && cut.failures.is_empty(), "{cut:?}");
+    assert_eq!(cut.verdict(0.0), ProgramVerdict::NothingShown);
 }
 
 #[test]

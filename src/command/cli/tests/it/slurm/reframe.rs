@@ -90,18 +90,18 @@ fn reframe_tells_tables_that_hold_from_wrong_ones_and_skips_what_it_cannot_tell(
     let unknown = check(&[]);
     assert!(unknown.status.success(), "{unknown:?}");
     assert!(unknown.out.contains("1 skipped"), "{unknown:?}");
-    let why = "it is not known whether the table holds; the table is for simulated-another";
-    assert!(unknown.out.contains(why), "{unknown:?}");
+    let reason = "it is not known whether the table holds; the table is for simulated-another";
+    assert!(unknown.out.contains(reason), "{unknown:?}");
     let strict = check(&["undecided=fail"]);
     assert_eq!(strict.status.code(), Some(1), "{strict:?}");
-    assert!(strict.out.contains(why), "{strict:?}");
+    assert!(strict.out.contains(reason), "{strict:?}");
 
     place.write(guarded::TABLE, good);
     guarded::spoil(&place);
     let wrong = check(&[]);
     assert_eq!(wrong.status.code(), Some(1), "{wrong:?}");
-    let why = "the table does not hold; bcast 4x4 at ";
-    assert!(wrong.out.contains(why), "{wrong:?}");
+    let slower_points = "the table does not hold; bcast 4x4 at ";
+    assert!(wrong.out.contains(slower_points), "{wrong:?}");
     assert!(wrong.out.contains("bcast/linear takes"), "{wrong:?}");
 }
 

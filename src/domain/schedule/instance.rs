@@ -433,6 +433,14 @@ impl Schedule {
         }
     }
 
+    /// The units of a rank's scratch memory; saturates instead of overflowing.
+    pub fn scratch_units(&self, rank: Rank) -> u64 {
+        let layout = self.layout(rank);
+        let rooms = 0..layout.scratch_rooms().len();
+        let units = rooms.map(|index| layout.capacity(Buffer::Scratch(index as u8)));
+        units.fold(0, u64::saturating_add)
+    }
+
     fn layout_of_vectors(&self, rank: Rank, input: Option<Vector>, vector: Vector) -> Layout {
         let collective = self.algorithm.collective;
         let buffers = collective.buffer_regions(&self.shape, &vector, rank);

@@ -182,6 +182,8 @@ pub static ALGORITHMS: &[Algorithm] = &[
     alltoall::batched::ALGORITHM,
     alltoall::pairwise::ALGORITHM,
     alltoall::bruck::ALGORITHM,
+    alltoall::bruck_modified::ALGORITHM,
+    alltoall::leaders::ALGORITHM,
     alltoall::lanes::ALGORITHM,
     barrier::linear::ALGORITHM,
     barrier::double_ring::ALGORITHM,

@@ -115,7 +115,8 @@ impl ScheduleExecutor {
         Ok(executor)
     }
 
-    /// The same for calls of an irregular collective, of which each has its own blocks ([`Self::bind_call`]).
+    /// The same for calls of an irregular collective, of which each has its own blocks ([`Self::bind_call`]). Sizes are told
+    /// before that.
     pub(crate) fn for_blocks(
         schedule: &Schedule,
         communicator: &Communicator,
@@ -129,7 +130,7 @@ impl ScheduleExecutor {
         };
         let (layout, program, unit) = (
             schedule.layout(rank),
-            schedule.program(rank),
+            schedule.program_after_sizes(rank),
             Unit::of_bytes(1),
         );
         let mut executor = Self {

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use schedule::{
     Action, Algorithm, Collective, Distribution, OwnCounts, Partition, Placed, Request, Round,
-    Schedule, Span,
+    Schedule, SizeExchange, Span,
 };
 use vocabulary::{Parameters, Through};
 
@@ -32,8 +32,10 @@ pub struct IrregularShape {
 /// apart from leaving out those of which both ends know that they have no data.
 ///
 /// Memory beyond the application's: what the algorithm needs as scratch memory, and a packed copy of a buffer where
-/// messages must be bytes (`block_steps.rs`), both at most as long as this rank's own data; and a few numbers for each
-/// of its blocks.
+/// messages must be bytes (`block_steps.rs`), both at most as long as this rank's own data and what it passes on; and a
+/// few numbers for each of its blocks.
+///
+/// Where a rank passes on data of others (`gatherv/binomial`), it is told their sizes first, in each call again.
 #[derive(Debug)]
 pub struct IrregularCall {
     collective: Collective,
@@ -46,6 +48,8 @@ pub struct IrregularCall {
     moves_bytes: bool,
     /// Whether a message may have several blocks.
     joins_blocks: bool,
+    /// What this rank is told of sizes, if it does not know all of them.
+    told: Option<ToldSizes>,
     /// What takes the place of a buffer.
     copies: [Option<Bytes>; 2],
     /// Whether the rounds are resolved for the call whose blocks are stored.
@@ -90,8 +94,12 @@ impl IrregularCall {
         let schedule = Schedule::new(algorithm, &request)?;
         let executor =
             ScheduleExecutor::for_blocks(&schedule, communicator, parameters.through, wait)?;
-        let joins_blocks = collective == Collective::Allgatherv;
+        let joins_blocks = collective == Collective::Allgatherv || algorithm.tells_sizes;
         let cuts_blocks = joins_blocks && cuts_blocks(&schedule, rank);
+        // What is passed on has no datatype.
+        let moves_bytes =
+            cuts_blocks || algorithm.tells_sizes || parameters.through == Through::Shared;
+        let told = schedule.size_exchange(rank).map(ToldSizes::new);
         Ok(Self {
             collective,
             shape,
@@ -99,8 +107,9 @@ impl IrregularCall {
             ranks,
             schedule,
             executor,
-            moves_bytes: cuts_blocks || parameters.through == Through::Shared,
+            moves_bytes,
             joins_blocks,
+            told: told.filter(|_| rank != shape.root),
             copies: [None, None],
             is_bound: false,
         })
@@ -131,7 +140,7 @@ impl IrregularCall {
         call: &RawIrregularCall,
     ) -> Result<(), ExecError> {
         // SAFETY: the caller promises readable arrays and valid handles where they are significant.
-        unsafe { self.bind(call)? };
+        unsafe { self.bind(call, communicator)? };
         let mut bases = [call.send.cast::<u8>(), call.recv.cast_const().cast()];
         let only = self.own_part_in_output();
         let Some(buffers) = self.executor.blocks_mut() else {
@@ -179,7 +188,11 @@ impl IrregularCall {
     /// # Safety
     ///
     /// As for [`Self::call`].
-    unsafe fn bind(&mut self, call: &RawIrregularCall) -> Result<(), ExecError> {
+    unsafe fn bind(
+        &mut self,
+        call: &RawIrregularCall,
+        communicator: &Communicator,
+    ) -> Result<(), ExecError> {
         let was_bound = std::mem::replace(&mut self.is_bound, false);
         let (rank, ranks) = (self.rank, self.ranks);
         let significant = call.significant_buffers(rank as c_int);
@@ -191,10 +204,20 @@ impl IrregularCall {
         let recv = significant.recv.then_some(&call.received);
         // SAFETY: the caller promises that significant arrays have one readable entry for each rank and that handles are
         // valid.
-        let change = unsafe {
+        let mut change = unsafe {
             let of_input = sent.update(send, rank, ranks)?;
             of_input.max(received.update(recv, rank, ranks)?)
         };
+        if let Some(told) = &mut self.told {
+            let own = if significant.send {
+                sent.size_of(rank)
+            } else {
+                received.size_of(rank)
+            };
+            if told.exchange(own, communicator)? {
+                change = Change::Sizes;
+            }
+        }
         if change == Change::Nothing && was_bound {
             self.is_bound = true;
             return Ok(());
@@ -202,7 +225,10 @@ impl IrregularCall {
         let lists = &buffers.lists;
         check_own_block(self.collective, lists, rank, significant)?;
         let layout = if change == Change::Sizes || !was_bound {
-            let own = own_counts(self.collective, lists, significant, rank);
+            let own = match &self.told {
+                Some(told) => told.as_counts(),
+                None => own_counts(self.collective, lists, significant, rank),
+            };
             let found = self.schedule.layout_with_counts(rank, own);
             Some(found.ok_or(ExecError::TooLarge { bytes: u64::MAX })?)
         } else {
@@ -220,6 +246,54 @@ impl IrregularCall {
         self.executor.bind_call(layout)?;
         self.is_bound = true;
         Ok(())
+    }
+}
+
+/// What a rank is told of sizes, in bytes.
+#[derive(Debug)]
+struct ToldSizes {
+    own: u64,
+    /// The ranks that tell it, with what they told last.
+    others: Vec<(u32, u64)>,
+    /// The rank that it tells.
+    to: Option<u32>,
+}
+
+impl ToldSizes {
+    fn new(exchange: SizeExchange) -> Self {
+        Self {
+            own: 0,
+            others: exchange.from.into_iter().map(|from| (from, 0)).collect(),
+            to: exchange.to,
+        }
+    }
+
+    /// Is told sizes, and tells the sum of these and this rank's own. Returns whether any has changed.
+    fn exchange(&mut self, own: u64, communicator: &Communicator) -> Result<bool, ExecError> {
+        communicator.check_usable()?;
+        let mut has_changed = self.own != own;
+        self.own = own;
+        let mut sum = own;
+        for (from, known) in &mut self.others {
+            let mut bytes = [0; size_of::<u64>()];
+            communicator.recv_bytes(&mut bytes, *from)?;
+            let told = u64::from_ne_bytes(bytes);
+            has_changed |= told != *known;
+            *known = told;
+            // A sum that is too large for a vector is refused when the rounds are resolved.
+            sum = sum.saturating_add(told);
+        }
+        if let Some(to) = self.to {
+            communicator.send_bytes(&sum.to_ne_bytes(), to)?;
+        }
+        Ok(has_changed)
+    }
+
+    fn as_counts(&self) -> OwnCounts<'_> {
+        OwnCounts::Told {
+            own: self.own,
+            others: &self.others,
+        }
     }
 }
 

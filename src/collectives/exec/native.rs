@@ -213,6 +213,9 @@ impl NativeCall {
                 .segment_bytes
                 .filter(|_| listed.algorithm.takes_segments),
             fanout: parameters.fanout.filter(|_| listed.algorithm.takes_fanout),
+            max_requests: parameters
+                .max_requests
+                .filter(|_| listed.algorithm.takes_requests),
             ..Parameters::default()
         };
         if wanted != *parameters {

@@ -11,6 +11,7 @@ use schedule::{Algorithm, Collective, Parameter, Placed, Schedule};
 use vocabulary::units::nearest_power_of_two;
 use vocabulary::{Candidate, Cell, Parameters, RankOrder, out_of_order};
 
+use crate::validate::LARGEST_SIZE_BYTES;
 use crate::{Campaign, DefaultsVersion};
 
 /// The collectives of a campaign that names none. Files of 0.1 and 0.2 rely on this list: it must not change.
@@ -144,6 +145,9 @@ impl Selection {
 /// The numbers of leaders per node that are tried besides one, if a node has at least twice as many ranks.
 const LEADERS: [u32; 2] = [2, 4];
 
+/// The most scratch memory of an algorithm that knows nodes on a rank, in bytes: four times the longest vector.
+const MOST_SCRATCH_BYTES: u64 = 4 * LARGEST_SIZE_BYTES;
+
 /// The candidates of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidates {
@@ -245,8 +249,15 @@ impl Campaign {
             let nodes = cell.shape.nodes;
             request.placed = Placed::Cyclic { nodes };
         }
+        // A leader may collect the data of all ranks of its node.
+        let unit_bytes = cell.datatype.size_bytes();
+        let fits = |schedule: &Schedule| {
+            schedule.scratch_units(0).saturating_mul(unit_bytes) <= MOST_SCRATCH_BYTES
+        };
         let serves = |algorithm: &&'static Algorithm| {
-            !algorithm.knows_nodes() || is_for_nodes && Schedule::new(algorithm, &request).is_ok()
+            !algorithm.knows_nodes()
+                || is_for_nodes
+                    && Schedule::new(algorithm, &request).is_ok_and(|schedule| fits(&schedule))
         };
         for algorithm in self
             .selection

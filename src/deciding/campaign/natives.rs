@@ -1,15 +1,17 @@
 //! Candidates other than colltune's algorithms: the library's own, and mock-ups made of its collectives.
 //!
 //! Which of the library's algorithms compete in a cell follows from what the library lets one force (`exec`) and from
-//! its row in `libraries`: whether they combine in order, and which segment sizes or fanouts they take.
+//! its row in `libraries`: whether they combine in order, and which segment sizes, fanouts or numbers of requests they
+//! take.
 
+use schedule::Collective;
 use vocabulary::{Candidate, Cell, Library, MOCKUPS, Mockup, NativeAlgorithm, Parameters};
 
-use crate::Campaign;
+use crate::{Campaign, DefaultsVersion, ParameterGrid};
 
 impl Campaign {
-    /// The mock-ups and the library's listed algorithms that compete in a cell, each with every segment size and fanout
-    /// that it accepts.
+    /// The mock-ups and the library's listed algorithms that compete in a cell, each with every segment size, fanout and
+    /// number of requests that it accepts.
     ///
     /// Algorithms that the library refuses are left out, and so are those that it is known to replace silently, since
     /// no sample may have a wrong name. For an operator that does not commute, mock-ups and algorithms that are not
@@ -47,8 +49,8 @@ impl Campaign {
         candidates
     }
 
-    /// The library's own choice of parameters, and the values of `block_bytes` as segments and of
-    /// `radix` as fanouts.
+    /// The library's own choice of parameters, and the values of `block_bytes` as segments, of
+    /// `radix` as fanouts and of `max_requests`.
     fn native_parameters(&self, cell: &Cell, native: &NativeAlgorithm) -> Vec<Parameters> {
         let mut fanouts = vec![None];
         if native.takes_fanout {
@@ -60,13 +62,42 @@ impl Campaign {
             let shorter = sizes.filter(|size| *size < cell.vector_bytes());
             segments.extend(shorter.map(Some));
         }
-        let with = |fanout: Option<u32>| {
-            segments.iter().map(move |segment_bytes| Parameters {
-                segment_bytes: *segment_bytes,
-                fanout,
-                ..Parameters::default()
-            })
+        let requests = self.native_requests(cell, native);
+        let mut all = Vec::new();
+        for fanout in fanouts {
+            for &segment_bytes in &segments {
+                // A message without segments is one request.
+                let is_in_segments = !native.takes_segments || segment_bytes.is_some();
+                let limits = requests.iter().copied().filter(|_| is_in_segments);
+                all.extend(
+                    [None]
+                        .into_iter()
+                        .chain(limits.map(Some))
+                        .map(|max_requests| Parameters {
+                            segment_bytes,
+                            fanout,
+                            max_requests,
+                            ..Parameters::default()
+                        }),
+                );
+            }
+        }
+        all
+    }
+
+    /// The numbers of requests with which an algorithm of the library is tried, besides no limit. By default only those of
+    /// an alltoall: there are many candidates for a reduction already.
+    fn native_requests(&self, cell: &Cell, native: &NativeAlgorithm) -> Vec<u32> {
+        let is_alltoall = cell.collective == Collective::Alltoall;
+        let has_defaults = is_alltoall && self.selection.defaults > DefaultsVersion::V2;
+        let numbers: &[u32] = match &self.parameters.max_requests {
+            _ if !native.takes_requests => &[],
+            Some(named) => &named[..],
+            None if has_defaults => &ParameterGrid::MAX_REQUESTS,
+            None => &[],
         };
-        fanouts.into_iter().flat_map(with).collect()
+        // In an alltoall a rank has a message to every other one.
+        let limits = |number: &u32| !is_alltoall || *number < cell.shape.ranks() - 1;
+        numbers.iter().copied().filter(limits).collect()
     }
 }

@@ -19,6 +19,8 @@ pub struct Native {
     pub segment_bytes: Option<u64>,
     /// Its fanout; `None` for the library's choice.
     pub fanout: Option<u32>,
+    /// The most requests under way; `None` for the library's choice.
+    pub max_requests: Option<u32>,
 }
 
 /// The choice from a message size on.
@@ -383,6 +385,7 @@ fn library_rules(entry: &ShapeRules) -> Vec<LibraryRule> {
                 id: rule.candidate.id().to_owned(),
                 segment_bytes: parameters.segment_bytes,
                 fanout: parameters.fanout,
+                max_requests: parameters.max_requests,
             }),
             _ => None,
         };

@@ -356,6 +356,9 @@ fn native_of(collective: Collective, choice: &FileChoice) -> Native {
         id: choice.id.clone(),
         segment_bytes: (choice.segment_bytes > 0).then_some(choice.segment_bytes),
         fanout: None,
+        max_requests: u32::try_from(choice.max_requests)
+            .ok()
+            .filter(|requests| *requests > 0),
     };
     let own = u64::from(site_files::own_fanout(collective, &native));
     let fanout = u32::try_from(choice.fanout).unwrap_or(u32::MAX);
@@ -389,6 +392,7 @@ fn candidate_of(collective: Collective, native: &Native) -> Candidate {
         parameters: Parameters {
             segment_bytes: native.segment_bytes,
             fanout: native.fanout,
+            max_requests: native.max_requests,
             ..Parameters::default()
         },
     }

@@ -18,11 +18,13 @@ pub struct LibraryAlgorithm {
     pub takes_segments: bool,
     /// Whether it takes a fanout.
     pub takes_fanout: bool,
+    /// Whether it takes a number of requests, and has all of them under way without one.
+    pub takes_requests: bool,
     /// The id of our algorithm of the same collective that sends the same messages.
     pub equivalent: Option<&'static str>,
     /// The radix of our algorithm with which it does, if it takes one.
     pub radix: u32,
-    /// The most requests of our algorithm with which it does, if ours takes their number.
+    /// The most requests of our algorithm with which it does, if ours takes their number and it does not.
     pub max_requests: u32,
 }
 
@@ -36,6 +38,7 @@ pub(crate) const SAME: u8 = 8;
 pub(crate) const REPLACED: u8 = ORDERED | 16;
 /// Our algorithm is equivalent with radix 2.
 pub(crate) const BINARY: u8 = 32;
+pub(crate) const REQUESTS: u8 = 64;
 
 /// The radix of k-nomial trees in libraries, unless it is configured for the whole job.
 const KNOMIAL_RADIX: u32 = 4;
@@ -49,6 +52,7 @@ pub(crate) const fn row_of(collective: Collective, id: &'static str, what: u8) -
         falls_through: what & REPLACED == REPLACED,
         takes_segments: what & SEGMENTS != 0,
         takes_fanout: what & FANOUT != 0,
+        takes_requests: what & REQUESTS != 0,
         equivalent: if what & SAME != 0 { Some(id) } else { None },
         radix: if what & BINARY != 0 { 2 } else { KNOMIAL_RADIX },
         max_requests: u32::MAX,

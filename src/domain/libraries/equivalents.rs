@@ -40,14 +40,17 @@ pub fn library_equivalent(
     let differs = |given: Option<u32>, of_library: u32, most: u32| {
         given.is_some_and(|given| given.min(most) != of_library.min(most))
     };
+    // One that takes their number has all under way unless it is given one.
+    let limited = requests.filter(|given| native.takes_requests && *given < ranks - 1);
     let is_other = !parameters.through.is_mpi()
         || differs(radix, native.radix, ranks)
-        || differs(requests, native.max_requests, ranks - 1)
+        || limited.is_none() && differs(requests, native.max_requests, ranks - 1)
         || parameters.blocks.is_some_and(|blocks| blocks != 1);
     (!is_other).then(|| Candidate::Native {
         algorithm: format!("{}{collective}/{}", Candidate::NATIVE, native.id),
         parameters: Parameters {
             segment_bytes: parameters.block_bytes,
+            max_requests: limited,
             ..Parameters::default()
         },
     })

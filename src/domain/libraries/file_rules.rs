@@ -56,6 +56,8 @@ pub struct FileChoice {
     pub segment_bytes: u64,
     /// The fanout.
     pub fanout: u64,
+    /// The most requests under way.
+    pub max_requests: u64,
 }
 
 /// A line, or a part of one, that is in no rule.

@@ -313,6 +313,7 @@ pub trait MpiLibrary: Debug + Sync {
             id: id.to_owned(),
             takes_segments: known.is_some_and(|known| known.takes_segments),
             takes_fanout: known.is_some_and(|known| known.takes_fanout),
+            takes_requests: known.is_some_and(|known| known.takes_requests),
             is_ordered: self.combines_in_order(collective, id),
         }
     }

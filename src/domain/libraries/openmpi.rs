@@ -31,6 +31,11 @@ pub use algorithms::{COLLECTIVES, Limits, SINCE_5, algorithm_limits, serves_rank
 #[derive(Debug)]
 pub(crate) struct OpenMpi;
 
+/// Whether the rules files of a release can say how many requests may be under way.
+pub fn files_have_requests(version: &str) -> bool {
+    classic::knows_header(crate::rules_files::release_numbers(version))
+}
+
 /// The prefix of environment variables that set control variables.
 const PREFIX: &str = "OMPI_MCA_";
 const ENABLING: &str = "OMPI_MCA_coll_tuned_use_dynamic_rules";

@@ -4,6 +4,9 @@
 //! root does, and every other rank knows that of its own part. In an alltoallv or alltoallw a rank knows what it sends
 //! to each rank and what it receives from each: its row and its column of the matrix of blocks.
 //!
+//! In some algorithms of gatherv and scatterv ranks pass on data of others. There every rank but the root is told, before
+//! any data, how much its children in a tree and all ranks below them have together ([`SizeExchange`]).
+//!
 //! So no program depends on lengths. Programs of all these collectives name whole parts and blocks, and a rank can
 //! resolve every part that its own program names from what it knows ([`OwnCounts`]). The two ends of a message name parts
 //! of the same length, so a rank leaves out messages that it knows to be empty, as the other end does.
@@ -109,6 +112,17 @@ impl Distribution {
     }
 }
 
+/// The messages in which a rank is told sizes before any data, and tells its own.
+///
+/// All ranks but the root take part, which knows all sizes. In a schedule they are signals in its first rounds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SizeExchange {
+    /// The ranks that tell this one their sizes, in the order of their messages.
+    pub from: Vec<Rank>,
+    /// The rank that is told the sum of these and of this rank's own size.
+    pub to: Option<Rank>,
+}
+
 /// What one rank knows of the lengths in a call.
 #[derive(Clone, Copy, Debug)]
 pub enum OwnCounts<'a> {
@@ -116,6 +130,13 @@ pub enum OwnCounts<'a> {
     Parts(&'a [u64]),
     /// Only its own part, as a rank that is not the root of a gatherv or a scatterv.
     Part(u64),
+    /// Its own part and, for each of some ranks, what that rank told: the parts of the ranks in its subtree together.
+    Told {
+        /// The rank's own part.
+        own: u64,
+        /// The ranks with what they told.
+        others: &'a [(Rank, u64)],
+    },
     /// The blocks of an alltoallv or alltoallw.
     Blocks {
         /// The block that it sends to each rank; in place the same as `received`.

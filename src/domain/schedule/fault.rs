@@ -84,6 +84,9 @@ pub enum Misdeed {
     /// Data of two different units would be combined.
     #[error("combines unit {0} with unit {1}")]
     Mixed(u64, u64),
+    /// A rank that is told some sizes does not know where its data are.
+    #[error("the rank was not told the size")]
+    UnknownSize,
     /// The left operand ends with the first rank, the right one begins with the second.
     #[error("combines ranks up to {0} with ranks from {1}: out of order")]
     Misordered(Rank, Rank),

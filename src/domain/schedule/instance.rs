@@ -4,15 +4,15 @@
 //! all, an algorithm that combines out of rank order is never used for an operator that does not commute. Algorithms
 //! are defined for at least two ranks; on one rank the schedule itself copies the contribution or does nothing.
 
-use crate::counts::{BlockCounts, Distribution, OwnCounts};
+use crate::counts::{BlockCounts, Distribution, OwnCounts, SizeExchange};
 use crate::layout::Layout;
 use crate::phases::{self, Phase};
-use crate::program::{CopyOwn, Nothing, Program};
+use crate::program::{CopyOwn, Later, Nothing, Program, SIZE_ROUNDS};
 use crate::shape::Parts;
 use crate::vector::{PartSizes, Vector};
 use crate::{
-    Algorithm, BlockRange, Blocks, Buffer, Collective, Held, Nodes, Parameter, Parameters,
-    Partition, Placed, Rank, Shape, Span, Translation, find_algorithm,
+    Action, Algorithm, BlockRange, Blocks, Buffer, Collective, Held, Nodes, Parameter, Parameters,
+    Partition, Placed, Rank, Round, Shape, Span, Translation, find_algorithm,
 };
 use thiserror::Error;
 
@@ -426,11 +426,71 @@ impl Schedule {
                 let own = of_parts(PartSizes::Only { rank, units })?;
                 Some(self.layout_of_vectors(rank, None, own))
             }
+            OwnCounts::Told { own, others } if self.algorithm.tells_sizes => {
+                let mut parts = vec![0; self.shape.ranks as usize];
+                *parts.get_mut(rank as usize)? = own;
+                for (other, units) in others {
+                    *parts.get_mut(*other as usize)? = *units;
+                }
+                Some(self.layout_of_vectors(rank, None, of_parts(PartSizes::new(parts)?)?))
+            }
             OwnCounts::Blocks { sent, received } if collective.has_block_counts() => {
                 Some(self.layout_of_vectors(rank, Some(listed(sent)?), listed(received)?))
             }
             _ => None,
         }
+    }
+
+    /// The units of a rank's part.
+    pub(crate) fn part_units(&self, rank: Rank) -> u64 {
+        let rank = u64::from(rank);
+        self.vector.part_start(rank + 1) - self.vector.part_start(rank)
+    }
+
+    /// The messages in which a rank is told sizes; `None` if the algorithm tells none.
+    pub fn size_exchange(&self, rank: Rank) -> Option<SizeExchange> {
+        if !self.algorithm.tells_sizes {
+            return None;
+        }
+        let program = self.program(rank);
+        let mut exchange = SizeExchange::default();
+        let mut round = Round::default();
+        for index in 0..program.rounds().min(self.size_rounds()) {
+            program.round(index, &mut round);
+        }
+        for action in round.actions() {
+            match *action {
+                Action::Await { from } => exchange.from.push(from),
+                Action::Signal { to } => exchange.to = Some(to),
+                _ => {}
+            }
+        }
+        Some(exchange)
+    }
+
+    /// A rank's program without the messages of [`Self::size_exchange`].
+    pub fn program_after_sizes(&self, rank: Rank) -> Box<dyn Program> {
+        Box::new(Later {
+            program: self.program(rank),
+            skipped: self.size_rounds(),
+        })
+    }
+
+    /// The first rounds of every program, in which sizes are told.
+    fn size_rounds(&self) -> u64 {
+        if self.algorithm.tells_sizes && self.shape.ranks > 1 {
+            SIZE_ROUNDS
+        } else {
+            0
+        }
+    }
+
+    /// The units of a rank's scratch memory; saturates instead of overflowing.
+    pub fn scratch_units(&self, rank: Rank) -> u64 {
+        let layout = self.layout(rank);
+        let rooms = 0..layout.scratch_rooms().len();
+        let units = rooms.map(|index| layout.capacity(Buffer::Scratch(index as u8)));
+        units.fold(0, u64::saturating_add)
     }
 
     fn layout_of_vectors(&self, rank: Rank, input: Option<Vector>, vector: Vector) -> Layout {

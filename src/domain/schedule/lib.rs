@@ -91,7 +91,7 @@ pub use alike::{RESOLVED_ROUNDS, first_alike};
 pub use bracketing::BracketedBy;
 pub use collective::{Collective, Held, UnknownCollective};
 pub use cost::{Cost, Exact, PipelineCost};
-pub use counts::{Distribution, OwnCounts};
+pub use counts::{Distribution, OwnCounts, SizeExchange};
 pub use engine::Tally;
 pub use fault::{Fault, Misdeed};
 pub use instance::{Request, Schedule, Unsupported};

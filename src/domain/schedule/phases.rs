@@ -481,7 +481,7 @@ fn divide_into_rows(actions: &mut Vec<Action>, first: usize) {
 
 /// The part of a span of columns in one row, for local work, which handles contiguous pieces.
 fn in_row(span: Span, row: u32) -> Span {
-    let Partition::Columns { rows, columns } = span.partition else {
+    let Partition::Columns { rows, columns, .. } = span.partition else {
         return span;
     };
     let start = u64::from(row) * u64::from(columns) + span.blocks.start;

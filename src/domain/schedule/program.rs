@@ -63,6 +63,48 @@ impl Program for Sequence {
     }
 }
 
+/// The number of rounds at the start of a program in which sizes are told.
+pub(crate) const SIZE_ROUNDS: u64 = 2;
+
+/// A program after the rounds in which the rank is told sizes, and tells its own together with them.
+pub(crate) struct SizesFirst {
+    pub(crate) program: Box<dyn Program>,
+    /// The ranks that tell this one sizes.
+    pub(crate) from: Vec<Rank>,
+    /// The rank that is told the sum.
+    pub(crate) to: Option<Rank>,
+}
+
+impl Program for SizesFirst {
+    fn rounds(&self) -> u64 {
+        SIZE_ROUNDS + self.program.rounds()
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        match index {
+            0 => self.from.iter().for_each(|from| round.wait_for(*from)),
+            1 => self.to.iter().for_each(|to| round.signal(*to)),
+            _ => self.program.round(index - SIZE_ROUNDS, round),
+        }
+    }
+}
+
+/// A program without its first rounds.
+pub(crate) struct Later {
+    pub(crate) program: Box<dyn Program>,
+    pub(crate) skipped: u64,
+}
+
+impl Program for Later {
+    fn rounds(&self) -> u64 {
+        self.program.rounds().saturating_sub(self.skipped)
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        self.program.round(index + self.skipped, round);
+    }
+}
+
 /// The names of an inner program's buffers in the outer one.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Names {

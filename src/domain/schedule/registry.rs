@@ -52,6 +52,8 @@ pub struct Algorithm {
     pub(crate) brackets_by: &'static [BracketedBy],
     /// Whether it supports only even numbers of ranks (and one rank).
     pub even_ranks: bool,
+    /// Whether ranks are told sizes before any data, as in [`crate::SizeExchange`].
+    pub tells_sizes: bool,
     /// Its phases within and between nodes, in order, if it knows nodes; at most [`Phase::MOST`].
     pub phases: &'static [Phase],
     /// Whether its own program, without phases, depends on which ranks share a node.
@@ -182,6 +184,8 @@ pub static ALGORITHMS: &[Algorithm] = &[
     alltoall::batched::ALGORITHM,
     alltoall::pairwise::ALGORITHM,
     alltoall::bruck::ALGORITHM,
+    alltoall::bruck_modified::ALGORITHM,
+    alltoall::leaders::ALGORITHM,
     alltoall::lanes::ALGORITHM,
     barrier::linear::ALGORITHM,
     barrier::double_ring::ALGORITHM,
@@ -222,9 +226,11 @@ pub static ALGORITHMS: &[Algorithm] = &[
     gather::linear_nonblocking::ALGORITHM.for_collective(Collective::Gatherv),
     gather::linear_sync::ALGORITHM.for_collective(Collective::Gatherv),
     gatherv::batched::ALGORITHM,
+    gatherv::binomial::ALGORITHM,
     scatter::linear::ALGORITHM.for_collective(Collective::Scatterv),
     scatter::linear_nonblocking::ALGORITHM.for_collective(Collective::Scatterv),
     scatterv::batched::ALGORITHM,
+    scatterv::binomial::ALGORITHM,
 ];
 
 /// The algorithm with a full name such as `allreduce/dual_root`.
@@ -398,6 +404,7 @@ pub(crate) const PLAIN: Algorithm = Algorithm {
     ordered_at_ends: true,
     brackets_by: &[],
     even_ranks: false,
+    tells_sizes: false,
     phases: &[],
     knows_nodes_itself: false,
     serves_nodes: |_| true,

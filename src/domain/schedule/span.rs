@@ -77,9 +77,11 @@ pub enum Partition {
         /// Blocks a piece.
         chunks: u32,
     },
-    /// The parts of `rows * columns` ranks, row by row; block `c` is column `c`, a part of every row. Only if all
-    /// parts have the same size.
+    /// `rows * columns` parts of the same size, row by row; block `c` is column `c`, a part of every row. Usually these are
+    /// the ranks' parts, or some of them together. Only if all ranks' parts have the same size.
     Columns {
+        /// The vectors that are divided, one after the other: 1, or more in memory that has room for them.
+        vectors: u32,
         /// Rows of parts.
         rows: u32,
         /// Parts a row.
@@ -228,7 +230,8 @@ impl fmt::Display for Span {
     /// last and the first of five, `output` the whole vector, `output 1.2/4.3` the third of three
     /// chunks of the second of four ranks' parts, `output 1..3/4 [2/3]` the third chunks of the second
     /// and third part, `output 0..2/4 of 1/3` the first half of the second of three parts,
-    /// `output 1/4 of 3 rows` the second of four columns, `output 1/3 by digit 9` the parts of the ranks whose digit that
+    /// `output 1/4 of 3 rows` the second of four columns, `scratch0 1/4 of 3 rows of 2 vectors` that of two vectors
+    /// together, `output 1/3 by digit 9` the parts of the ranks whose digit that
     /// counts 9 in base 3 is 1, `output 1/4 of ranks 8..12` the part of rank 9,
     /// `output 1/4 of nodes` those of the ranks of the second of four nodes.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -276,7 +279,12 @@ impl fmt::Display for Span {
             Partition::ByChunk { chunks, .. } => {
                 write!(f, "/{all} [{}/{chunks}]", self.blocks.start / all)?;
             }
-            Partition::Columns { rows, .. } => write!(f, "/{all} of {rows} rows")?,
+            Partition::Columns { vectors, rows, .. } => {
+                write!(f, "/{all} of {rows} rows")?;
+                if vectors > 1 {
+                    write!(f, " of {vectors} vectors")?;
+                }
+            }
             Partition::ByDigit { weight, .. } => write!(f, "/{all} by digit {weight}")?,
             _ => write!(f, "/{all}")?,
         }

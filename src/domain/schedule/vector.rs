@@ -136,9 +136,12 @@ impl Vector {
                 let (chunk, rank) = (block / u64::from(ranks), block % u64::from(ranks));
                 self.part_start(rank) + even_block_start(chunk, chunks.into(), self.part_start(1))
             }
-            Partition::Columns { rows, columns } => {
-                block * (self.units / (u64::from(rows) * u64::from(columns)))
-            }
+            // Only the first of the block's pieces; `column_runs` has all.
+            Partition::Columns {
+                vectors,
+                rows,
+                columns,
+            } => block * (self.units_of(vectors) / (u64::from(rows) * u64::from(columns))),
             // Only the first of the block's pieces; `digit_runs` has all.
             Partition::ByDigit { ranks, weight, .. } => {
                 let first = (block * u64::from(weight)).min(ranks.into());
@@ -216,7 +219,9 @@ impl Vector {
                 let ranks = u64::from(self.nodes.largest_node_size());
                 part(self.ranks).saturating_mul(ranks).min(self.units)
             }
-            Partition::Columns { columns, .. } => self.units.div_ceil(columns.into()),
+            Partition::Columns {
+                vectors, columns, ..
+            } => self.units_of(vectors).div_ceil(columns.into()),
             Partition::ByDigit { .. } => self.units,
             Partition::Within { pieces, chunks, .. } => {
                 let divided = range_length(&self.divided_units(partition));
@@ -230,7 +235,11 @@ impl Vector {
     pub(crate) fn block_runs(&self, partition: Partition, range: BlockRange) -> Option<[Run; 2]> {
         let (ranks, chunks) = match partition {
             Partition::ByChunk { ranks, chunks } => (ranks, chunks),
-            Partition::Columns { rows, columns } => return self.column_runs(rows, columns, range),
+            Partition::Columns {
+                vectors,
+                rows,
+                columns,
+            } => return self.column_runs(self.units_of(vectors), [rows, columns], range),
             Partition::ByDigit {
                 ranks,
                 radix,
@@ -254,15 +263,20 @@ impl Vector {
         Some([run(start, before_the_end), run(0, count - before_the_end)])
     }
 
-    /// The units of a cyclic range of columns.
-    fn column_runs(&self, rows: u32, columns: u32, range: BlockRange) -> Option<[Run; 2]> {
-        let (rows, all) = (u64::from(rows), u64::from(columns));
+    /// The units of as many vectors.
+    fn units_of(&self, vectors: u32) -> u64 {
+        self.units.saturating_mul(vectors.into())
+    }
+
+    /// The units of a cyclic range of columns of a table with these numbers of rows and columns.
+    fn column_runs(&self, units: u64, table: [u32; 2], range: BlockRange) -> Option<[Run; 2]> {
+        let [rows, all] = table.map(u64::from);
         let BlockRange { start, count } = range;
-        let parts_are_equal = self.parts.is_none() && self.units.is_multiple_of(rows * all);
+        let parts_are_equal = self.parts.is_none() && units.is_multiple_of(rows * all);
         if !parts_are_equal || start >= all || count > all {
             return None;
         }
-        let part = self.units / (rows * all);
+        let part = units / (rows * all);
         let run = |first: u64, blocks: u64| {
             Run::new(first * part..(first + blocks) * part, rows, all * part)
         };

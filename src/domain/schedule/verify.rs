@@ -12,6 +12,7 @@
 mod bracketing;
 mod grid;
 mod sweep;
+mod told;
 
 use std::rc::Rc;
 
@@ -53,6 +54,7 @@ pub fn verify_programs(
 ) -> Result<Proof, Fault> {
     let mut engine = Engine::new(schedule, Trees::for_schedule(schedule), programs);
     let tally = engine.run_programs()?;
+    told::check_told_sizes(schedule, programs)?;
     let mut first = FxHashMap::default();
     for rank in 0..schedule.shape().ranks {
         check_result(schedule, rank, &engine, &mut first)?;

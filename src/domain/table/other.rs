@@ -9,7 +9,7 @@ use crate::rule::{Group, refuse_parameters};
 use crate::{Operators, Problem};
 
 /// The parameters of native and imported algorithms, as files spell them.
-const PARAMETERS: [&str; 2] = ["segment_bytes", "fanout"];
+const PARAMETERS: [&str; 3] = ["segment_bytes", "fanout", "max_requests"];
 
 /// Reads a candidate whose name begins with its kind: `native:`, `mockup:`, or the source of an import.
 ///

@@ -82,8 +82,10 @@ fn version_with_candidate(collective: Collective, candidate: &Candidate) -> u32 
     if collective.is_irregular() {
         return VERSION_WITH_ALL_COLLECTIVES;
     }
+    // No algorithm of ours that takes a number of requests is older.
     let is_later = ABSENT_BEFORE.contains(&collective)
-        || LIBRARY_ONLY_BEFORE.contains(&collective) && candidate.is_ours();
+        || LIBRARY_ONLY_BEFORE.contains(&collective) && candidate.is_ours()
+        || candidate.parameters().max_requests.is_some();
     if is_later {
         VERSION_WITH_ALL_COLLECTIVES
     } else if candidate.parameters().through == Through::Shared {

@@ -198,6 +198,9 @@ pub struct NativeAlgorithm {
     pub takes_segments: bool,
     /// Whether it takes a fanout.
     pub takes_fanout: bool,
+    /// Whether it takes a number of requests; drivers and stores before 0.3 do not say.
+    #[serde(default)]
+    pub takes_requests: bool,
     /// Whether it is right for noncommutative operators; true where nothing is combined.
     pub is_ordered: bool,
 }
@@ -212,8 +215,8 @@ impl NativeAlgorithm {
 /// The parameters of an algorithm, in the units of files.
 ///
 /// At most one of `block_bytes` and `blocks` may be given. The registry in `schedule` lists the parameters of each
-/// algorithm of ours; `segment_bytes` and `fanout` are those of native ones. Every algorithm of ours can run `through`
-/// shared memory.
+/// algorithm of ours; `segment_bytes`, `fanout` and `max_requests` are those of native ones. Every algorithm of ours can
+/// run `through` shared memory.
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

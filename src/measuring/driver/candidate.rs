@@ -43,8 +43,9 @@ impl<'a> CandidateCall<'a> {
         if let (Through::Shared, Err(reason)) = (candidate.parameters().through, channels) {
             return Ok(Err(no_channels_failure(reason)));
         }
-        // Tables leave calls without data, and calls of a single rank, to the library.
-        let is_deployed = communicator.size() > 1 && call.bytes > 0;
+        // Tables leave calls of a single rank to the library, and calls without data, apart from barriers.
+        let has_work = call.bytes > 0 || !call.collective.has_data();
+        let is_deployed = communicator.size() > 1 && has_work;
         if is_deployed && matches!(candidate, Candidate::Ours { .. }) {
             return match DeployedCall::new(candidate, call, communicator, channels.ok()) {
                 Ok(deployed) => Ok(Ok(Self::Ours(Box::new(deployed), communicator))),

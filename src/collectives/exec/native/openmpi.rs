@@ -119,6 +119,13 @@ pub(super) fn duplicate_with_forcing(
             fanout,
         ));
     }
+    if let Some(requests) = parameters.max_requests {
+        let requests = i32::try_from(requests).map_err(too_large)?;
+        settings.push((
+            required_variable(tool, &algorithm_variable(collective, "_max_requests"))?,
+            requests,
+        ));
+    }
     let mut switched = Switched::default();
     for (variable, value) in &settings {
         switched.set_variable(variable, *value)?;

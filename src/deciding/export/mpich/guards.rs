@@ -81,7 +81,10 @@ pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
         (_, "nb" | "smp") => false,
         (_, id) => !WITH_PARAMETERS.split(' ').any(|known| known == id),
     };
-    is_plain && native.segment_bytes.is_none() && native.fanout.is_none()
+    is_plain
+        && native.segment_bytes.is_none()
+        && native.fanout.is_none()
+        && native.max_requests.is_none()
 }
 
 /// Whether an algorithm's conditions hold for a call.

@@ -41,7 +41,11 @@ impl Format for Classic {
         let mut plan = RulesPlan::from_table(table, library, options, |_| true);
         plan.notes.splice(0..0, notes);
         plan.collectives.retain(|planned| !planned.is_silent());
-        let text = head_comment(table, &plan) + &rules_text(&plan.collectives);
+        let mut text = head_comment(table, &plan);
+        if plan.limits_requests() {
+            text.insert_str(0, &format!("{}\n", reader::HEADER));
+        }
+        text += &rules_text(&plan.collectives, plan.limits_requests());
         let file = reader::read_rules(&text)?;
         for planned in &plan.collectives {
             compare_with_plan(planned, &file)?;
@@ -93,12 +97,20 @@ fn head_comment(table: &Table, plan: &RulesPlan) -> String {
             super::ONE_LIST
         ));
     }
-    notes.push(
-        "A row is: smallest message, algorithm, fanout, segment size in bytes. Algorithm 0 leaves \
+    let (last, from) = if plan.limits_requests() {
+        (
+            ", requests under way (0: no limit)",
+            " Releases before 4.1.8 and 5.0.7 ignore the whole file because of its first line, which must stay the \
+             first.",
+        )
+    } else {
+        ("", "")
+    };
+    notes.push(format!(
+        "A row is: smallest message, algorithm, fanout, segment size in bytes{last}. Algorithm 0 leaves \
          the decision to Open MPI; so do numbers of ranks without a rule, and collectives that are \
-         not listed."
-            .to_owned(),
-    );
+         not listed.{from}"
+    ));
     text += "#\n";
     text += &header::wrap_comment(&notes, "# ");
     if !plan.notes.is_empty() {
@@ -110,7 +122,7 @@ fn head_comment(table: &Table, plan: &RulesPlan) -> String {
 
 /// The rules. If there are none, the file leaves barriers to the library, which changes nothing: an empty list might
 /// count as an error.
-fn rules_text(collectives: &[PlannedRules]) -> String {
+fn rules_text(collectives: &[PlannedRules], with_requests: bool) -> String {
     if collectives.is_empty() {
         return "1 # collective\n\n6 # barrier\n1 # communicator size\n1 1 # any ranks: 1 row\n\
                 0 0 0 0\n"
@@ -151,11 +163,13 @@ fn rules_text(collectives: &[PlannedRules]) -> String {
                     algorithm,
                     fanout,
                     segment_bytes,
+                    max_requests,
                 } = rule;
-                _ = writeln!(
-                    text,
-                    "{bytes} {algorithm} {fanout} {segment_bytes} # {name}"
-                );
+                _ = write!(text, "{bytes} {algorithm} {fanout} {segment_bytes}");
+                if with_requests {
+                    _ = write!(text, " {max_requests}");
+                }
+                _ = writeln!(text, " # {name}");
             }
         }
     }
@@ -228,6 +242,7 @@ fn row_for_algorithm(collective: Collective, native: Option<&crate::Native>) -> 
                 algorithm,
                 fanout: algorithms::required_fanout(collective, native),
                 segment_bytes: u32::try_from(segment_bytes).unwrap_or(0),
+                max_requests: native.max_requests.unwrap_or(0),
                 ..ReadRule::default()
             };
             NamedRow {

@@ -65,6 +65,15 @@ struct Rule {
     alg: Algorithm,
     seg_size: u64,
     faninout: u32,
+    /// The most requests under way; 0 for no limit.
+    #[serde(default, skip_serializing_if = "is_unlimited")]
+    reqs: u32,
+}
+
+/// Whether a number of requests says nothing.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes references")]
+fn is_unlimited(requests: &u32) -> bool {
+    *requests == 0
 }
 
 /// A bound, included.
@@ -258,6 +267,7 @@ fn rule_for_algorithm(collective: Collective, native: Option<&Native>) -> Rule {
         alg,
         seg_size,
         faninout,
+        reqs: native.and_then(|native| native.max_requests).unwrap_or(0),
     }
 }
 
@@ -322,10 +332,10 @@ fn compare_with_plans(
                 let expected = rule_for_algorithm(collective, native);
                 let in_file = sizes.size_in_file(bytes, ranks);
                 let found = applied_rule(file, collective.name(), ranks, distribution, in_file);
-                let found = found.map(|rule| (&rule.alg, rule.seg_size, rule.faninout));
-                let silent = (&Algorithm::Number(0), 0, 0);
-                if found.unwrap_or(silent) != (&expected.alg, expected.seg_size, expected.faninout)
-                {
+                let parameters = |rule: &Rule| (rule.seg_size, rule.faninout, rule.reqs);
+                let found = found.map(|rule| (&rule.alg, parameters(rule)));
+                let silent = (&Algorithm::Number(0), (0, 0, 0));
+                if found.unwrap_or(silent) != (&expected.alg, parameters(&expected)) {
                     return Err(ExportError::Unfaithful(format!(
                         "for {collective} of {bytes} bytes on {ranks} ranks ({distribution:?}) the \
                          file says {found:?} instead of {expected:?}"

@@ -48,6 +48,7 @@ const IN_PLACE: [Collective; 2] = [Collective::Allgather, Collective::Alltoall];
 struct LeftOut {
     unknown: Vec<String>,
     replaced: Vec<String>,
+    limited: Vec<String>,
     by_size: Vec<Collective>,
 }
 
@@ -118,6 +119,11 @@ impl RulesPlan {
             {
                 left_out.replaced.push(named());
                 choice.native = None;
+            } else if native.max_requests.is_some()
+                && !openmpi::files_have_requests(&self.library.version)
+            {
+                left_out.limited.push(named());
+                choice.native = None;
             }
         }
         let is_narrow = |choice: &LibraryRule| {
@@ -147,6 +153,15 @@ impl RulesPlan {
             sizes_in_files(collective).trim_choices(part);
         }
         split
+    }
+
+    /// Whether any choice says how many requests may be under way.
+    pub(super) fn limits_requests(&self) -> bool {
+        let ranks = self.collectives.iter().flat_map(|planned| &planned.ranks);
+        let mut natives = ranks
+            .flat_map(|ranks| &ranks.choices)
+            .filter_map(|choice| choice.native.as_ref());
+        natives.any(|native| native.max_requests.is_some())
     }
 
     /// Whether the release has an algorithm.
@@ -253,6 +268,12 @@ impl LeftOut {
             notes.push(format!(
                 "Left out, since the library would use another algorithm in place of {}.",
                 list(self.replaced)
+            ));
+        }
+        if !self.limited.is_empty() {
+            notes.push(format!(
+                "Left out, since rules files have a number of requests from 4.1.8 and 5.0.7 on only: {}.",
+                list(self.limited)
             ));
         }
         if !self.by_size.is_empty() {

@@ -27,6 +27,8 @@ pub struct ReadRule {
     pub fanout: u32,
     /// Its segment size in bytes.
     pub segment_bytes: u32,
+    /// The most requests under way; 0 for no limit, and in files that do not say it.
+    pub max_requests: u32,
 }
 
 impl File {
@@ -40,6 +42,9 @@ impl File {
         rows.iter().rfind(|row| row.bytes <= bytes).copied()
     }
 }
+
+/// The first line of a file whose rows have a fifth number, that of requests. Before it there may be no comment.
+pub(super) const HEADER: &str = "rule-file-version-2";
 
 /// Reads a classic rules file.
 ///
@@ -124,6 +129,11 @@ fn read_rows(
             algorithm,
             fanout: numbers.next_number("a fanout")?,
             segment_bytes: numbers.next_number("a segment size")?,
+            max_requests: if numbers.has_requests {
+                numbers.next_number("a number of requests")?
+            } else {
+                0
+            },
         });
     }
     Ok(rows)
@@ -134,11 +144,14 @@ struct Numbers<'a> {
     words: std::vec::IntoIter<(usize, &'a str)>,
     /// The line of the last word.
     line: usize,
+    /// Whether rows have a number of requests.
+    has_requests: bool,
 }
 
 impl<'a> Numbers<'a> {
     fn from_text(text: &'a str) -> Self {
-        let lines = text.lines().zip(1..);
+        let has_requests = text.lines().next() == Some(HEADER);
+        let lines = text.lines().zip(1..).skip(has_requests.into());
         let words = lines.flat_map(|(line, number)| {
             let code = line.split('#').next().unwrap_or_default();
             code.split_whitespace().map(move |word| (number, word))
@@ -146,6 +159,7 @@ impl<'a> Numbers<'a> {
         Self {
             words: words.collect::<Vec<_>>().into_iter(),
             line: 1,
+            has_requests,
         }
     }
 

@@ -5,7 +5,7 @@ use vocabulary::{Cell, Parameters};
 
 use crate::LibraryAlgorithm;
 use crate::algorithm::{
-    BINARY, FANOUT, ORDERED, REPLACED, SAME, SEGMENTS, power_below, row_like, row_of,
+    BINARY, FANOUT, ORDERED, REPLACED, REQUESTS, SAME, SEGMENTS, power_below, row_like, row_of,
 };
 
 /// The collectives by their numbers in rules files.
@@ -55,8 +55,7 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 66] = [
     row_of(Alltoall, "linear", SAME),
     row_of(Alltoall, "pairwise", SAME),
     row_like("bruck", Alltoall, "modified_bruck", BINARY),
-    // All at once, unless `coll_tuned_alltoall_algorithm_max_requests` says otherwise.
-    row_like("batched", Alltoall, "linear_sync", 0),
+    row_like("batched", Alltoall, "linear_sync", REQUESTS),
     row_of(Alltoall, "two_proc", 0),
     row_like("linear", Alltoallv, "basic_linear", 0),
     row_of(Alltoallv, "pairwise", SAME),
@@ -81,11 +80,11 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 66] = [
     row_of(Gather, "binomial", SAME),
     row_of(Gather, "linear_sync", SEGMENTS),
     row_of(Reduce, "linear", ORDERED | SAME),
-    row_of(Reduce, "chain", SEGMENTS | FANOUT),
-    row_like("chain", Reduce, "pipeline", SEGMENTS),
-    row_like("binary_pipelined", Reduce, "binary", SEGMENTS),
-    row_of(Reduce, "binomial", SEGMENTS | SAME),
-    row_of(Reduce, "in-order_binary", ORDERED | SEGMENTS),
+    row_of(Reduce, "chain", SEGMENTS | FANOUT | REQUESTS),
+    row_like("chain", Reduce, "pipeline", SEGMENTS | REQUESTS),
+    row_like("binary_pipelined", Reduce, "binary", SEGMENTS | REQUESTS),
+    row_of(Reduce, "binomial", SEGMENTS | SAME | REQUESTS),
+    row_of(Reduce, "in-order_binary", ORDERED | SEGMENTS | REQUESTS),
     row_of(Reduce, "rabenseifner", REPLACED | SAME),
     row_of(ReduceScatter, "non-overlapping", ORDERED),
     row_of(ReduceScatter, "recursive_halving", SAME),

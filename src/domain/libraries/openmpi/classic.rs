@@ -18,7 +18,7 @@ pub(super) const HEADER: &str = "rule-file-version-";
 /// The largest number that the component keeps; it cuts off the upper bits of larger ones.
 const LARGEST: i64 = i32::MAX as i64;
 
-/// Whether a release knows files with a first line about their version.
+/// Whether a release knows files with a first line about their version, and with numbers of requests.
 pub(super) fn knows_header(release: [u32; 3]) -> bool {
     let is_old_5 = release[..2] == [5, 0] && release[2] < 7;
     release >= [4, 1, 8] && !is_old_5

@@ -126,10 +126,6 @@ impl RankRules<'_> {
                     .push(LeftOutLine::new(row.line, "the row applies to no message"));
                 continue;
             };
-            if let Some(requests) = row.requests.filter(|requests| *requests > 0) {
-                let why = format!("rules have no number of requests ({requests})");
-                into.left_out.push(LeftOutLine::new(row.line, why));
-            }
             let rule = file_rule(
                 self.release,
                 self.tuned,
@@ -180,8 +176,17 @@ pub(super) fn file_rule(
         left_out.push(LeftOutLine::new(row.line, why));
     }
     leave_out_parameters(numbers, tuned, algorithm, row, left_out);
+    let requests = row.requests.unwrap_or(0);
     let known = algorithm.map(|algorithm| {
         let known = tuned.known_algorithm(algorithm);
+        let takes_requests = known.is_some_and(|known| known.takes_requests);
+        if requests > 0 && !takes_requests {
+            let why = format!(
+                "{} {algorithm} takes no number of requests ({requests})",
+                tuned.name
+            );
+            left_out.push(LeftOutLine::new(row.line, why));
+        }
         // Tables know an algorithm by one name.
         let id = known.map_or(algorithm, |known| known.id);
         let parameter = |takes: bool, value: i64| if takes { as_size(value) } else { 0 };
@@ -193,6 +198,7 @@ pub(super) fn file_rule(
                 known.is_some_and(|known| known.takes_fanout),
                 row.fanout.max(1),
             ),
+            max_requests: parameter(takes_requests, requests),
         }
     });
     RuleInFile {
@@ -255,6 +261,7 @@ fn carried_out(
             id: id.to_owned(),
             segment_bytes: 0,
             fanout: 0,
+            max_requests: 0,
         })
     };
     match (collective, &*choice.id) {

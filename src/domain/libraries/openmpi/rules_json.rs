@@ -483,18 +483,13 @@ impl RuleCollector<'_> {
         if self.tuned.has_no_sizes() {
             bytes = [0, u64::MAX];
         }
-        let requests = read_bound(rule, "reqs", 0, found);
-        if requests > 0 {
-            let why = format!("rules have no number of requests ({requests})");
-            into.left_out.push(LeftOutLine::new(rule.line, why));
-        }
         let row = Row {
             line: rule.line,
             bytes: 0,
             algorithm: number,
             fanout: read_bound(rule, "faninout", 0, found),
             segment: read_bound(rule, "seg_size", 0, found),
-            requests: None,
+            requests: Some(read_bound(rule, "reqs", 0, found)),
         };
         let known = file_rule(
             self.release,

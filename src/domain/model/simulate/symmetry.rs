@@ -452,7 +452,14 @@ mod tests {
             let name = format!("allreduce/{name}");
             assert_eq!(simulated(&name, 8, 4, 96), 4, "{name}");
         }
-        for id in ["linear", "pairwise", "bruck", "lanes"] {
+        for id in [
+            "linear",
+            "pairwise",
+            "bruck",
+            "bruck_modified",
+            "lanes",
+            "leaders",
+        ] {
             let name = format!("alltoall/{id}");
             assert_eq!(simulated(&name, 6, 4, 1), 4, "{name}");
         }
@@ -520,6 +527,7 @@ mod tests {
             simulated_of(name, topology, 1)
         };
         assert_eq!(simulated("alltoall/lanes", 6, 4), 4);
+        assert_eq!(simulated("alltoall/leaders", 6, 4), 4);
         assert_eq!(simulated("alltoall/pairwise", 8, 4), 4);
         // Partners would have other places on their nodes.
         assert_eq!(simulated("alltoall/pairwise", 6, 4), 24);

@@ -18,7 +18,7 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     collective: Collective::Alltoall,
     id: "bruck",
     summary: "blocks travel by the digits of their distances in base k, all with one digit in one message",
-    source: "Bruck, Ho, Kipnis, Upfal, Weathersby 1997; radix 2: Open MPI's modified Bruck, MPICH's Brucks",
+    source: "Bruck, Ho, Kipnis, Upfal, Weathersby 1997; radix 2: Open MPI's modified_bruck, MPICH's brucks",
     formula: "ceil(log_k p) (alpha + (k-1)/k p beta m)",
     parameters: &[Parameter::Radix],
     translation: |_| Some(Translation::Ranks),
@@ -28,10 +28,10 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
 };
 
 /// The most blocks that are put in order in one round, which bounds the memory of a round.
-const ORDERED_AT_ONCE: u32 = 4096;
+pub(super) const ORDERED_AT_ONCE: u32 = 4096;
 
 /// The blocks by distance.
-const BY_DISTANCE: Buffer = Buffer::Scratch(0);
+pub(super) const BY_DISTANCE: Buffer = Buffer::Scratch(0);
 
 /// The buffer of a packed message.
 fn packed(digit: u32) -> Buffer {
@@ -50,16 +50,17 @@ fn scratch(shape: &Shape, rank: Rank) -> Vec<Room> {
     std::iter::once(Room::WHOLE).chain(messages).collect()
 }
 
-struct Travelling {
+/// A rank in the middle of the exchange, of whose blocks all with one digit travel together.
+pub(super) struct Travelling {
     rank: Rank,
     ranks: u32,
-    radix: u32,
+    pub(super) radix: u32,
     /// The number of digits of the largest distance.
-    digits: u32,
+    pub(super) digits: u32,
 }
 
 impl Travelling {
-    fn new(shape: &Shape, rank: Rank) -> Self {
+    pub(super) fn new(shape: &Shape, rank: Rank) -> Self {
         let ranks = shape.ranks;
         // With a larger base, every distance has one digit as well.
         let radix = shape.radix.min(ranks);
@@ -73,12 +74,12 @@ impl Travelling {
     }
 
     /// What a digit at a place counts.
-    fn weight(&self, place: u32) -> u32 {
+    pub(super) fn weight(&self, place: u32) -> u32 {
         self.radix.pow(place)
     }
 
     /// The distance that a digit stands for, if a block has it.
-    fn distance(&self, place: u32, digit: u32) -> Option<u32> {
+    pub(super) fn distance(&self, place: u32, digit: u32) -> Option<u32> {
         let distance = self.weight(place).checked_mul(digit)?;
         (distance < self.ranks).then_some(distance)
     }
@@ -95,7 +96,7 @@ impl Travelling {
     }
 
     /// The blocks with a digit, where they are.
-    fn blocks_with_digit(&self, place: u32, digit: u32) -> Span {
+    pub(super) fn blocks_with_digit(&self, place: u32, digit: u32) -> Span {
         let partition = Partition::ByDigit {
             ranks: self.ranks,
             radix: self.radix,
@@ -105,7 +106,7 @@ impl Travelling {
     }
 
     /// The same blocks as a message.
-    fn message(&self, place: u32, digit: u32) -> Span {
+    pub(super) fn message(&self, place: u32, digit: u32) -> Span {
         let count = self.block_count(place, digit);
         blocks_of_ranks(packed(digit), 0, count, self.ranks)
     }
@@ -129,7 +130,7 @@ impl Travelling {
         }
     }
 
-    fn pack(&self, place: u32, round: &mut Round) {
+    pub(super) fn pack(&self, place: u32, round: &mut Round) {
         for digit in (1..self.radix).take_while(|digit| self.distance(place, *digit).is_some()) {
             round.copy(
                 self.blocks_with_digit(place, digit),

@@ -120,7 +120,12 @@ fn row(buffer: Buffer, rows: u32, columns: u32, row: u32) -> Span {
 
 /// One of several columns of blocks.
 fn column(buffer: Buffer, rows: u32, columns: u32, column: u32) -> Span {
-    Span::block(buffer, Partition::Columns { rows, columns }, column.into())
+    let table = Partition::Columns {
+        vectors: 1,
+        rows,
+        columns,
+    };
+    Span::block(buffer, table, column.into())
 }
 
 impl Program for NodeThenLane {

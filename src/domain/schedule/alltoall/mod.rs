@@ -7,7 +7,9 @@ use crate::{Buffer, Partition, Rank, Span};
 
 pub(crate) mod batched;
 pub(crate) mod bruck;
+pub(crate) mod bruck_modified;
 pub(crate) mod lanes;
+pub(crate) mod leaders;
 pub(crate) mod linear;
 pub(crate) mod pairwise;
 

@@ -2,3 +2,4 @@
 //! root's output.
 
 pub(crate) mod batched;
+pub(crate) mod binomial;

@@ -177,7 +177,14 @@ impl Team {
                     About::Lanes => (nodes, lanes),
                     _ => (lanes, nodes),
                 };
-                (Partition::Columns { rows, columns }, 0)
+                (
+                    Partition::Columns {
+                        vectors: 1,
+                        rows,
+                        columns,
+                    },
+                    0,
+                )
             }
         })
     }

@@ -2,3 +2,4 @@
 //! root's input.
 
 pub(crate) mod batched;
+pub(crate) mod binomial;

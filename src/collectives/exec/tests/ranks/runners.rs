@@ -96,6 +96,7 @@ fn compare_others(
         parameters: Parameters {
             segment_bytes: native.takes_segments.then_some(64),
             fanout: native.takes_fanout.then_some(2),
+            max_requests: native.takes_requests.then_some(1),
             ..Parameters::default()
         },
     });

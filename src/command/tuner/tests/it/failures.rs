@@ -95,6 +95,7 @@ fn an_algorithm_that_ends_mpi_as_it_starts_is_left_out_and_the_others_are_measur
             id: id.to_owned(),
             takes_segments: false,
             takes_fanout: false,
+            takes_requests: false,
             is_ordered: true,
         })
         .to_vec();

@@ -13,6 +13,7 @@ fn native(collective: Collective, id: &str, takes: (bool, bool)) -> NativeAlgori
         id: id.to_owned(),
         takes_segments: takes.0,
         takes_fanout: takes.1,
+        takes_requests: false,
         is_ordered: true,
     }
 }
@@ -143,6 +144,44 @@ fn segments_and_fanouts_are_given_to_algorithms_that_take_them() {
         ["", "[fanout=2]", "[fanout=4]"].map(|p| format!("native:bcast/x{p}"))
     );
     assert_eq!(names((true, true)).len(), 9);
+}
+
+/// Without numbers in the file only those of an alltoall are varied, and none that are no limit.
+#[test]
+fn numbers_of_requests_are_given_to_algorithms_that_take_them() {
+    let names = |lines: &str, collective, id: &str, ranks| {
+        let takes_requests = NativeAlgorithm {
+            takes_requests: true,
+            ..native(collective, id, (collective == Collective::Reduce, false))
+        };
+        let lines = format!("candidates: {{include: 'native:*'}}\n{lines}");
+        let cell = cell(collective, ranks, 8 << 10);
+        found(&lines, "openmpi", &cell, &[takes_requests])
+    };
+    let check = |lines: &str, collective, id: &str, ranks, expected: &[&str]| {
+        let expected = expected
+            .iter()
+            .map(|given| format!("native:{collective}/{id}{given}"));
+        let expected: Vec<String> = expected.collect();
+        assert_eq!(names(lines, collective, id, ranks), expected, "{lines}");
+    };
+    let alltoall = |lines, ranks, expected: &[&str]| {
+        check(lines, Collective::Alltoall, "linear_sync", ranks, expected);
+    };
+    alltoall("", 2, &[""]);
+    alltoall("", 4, &["", "[max_requests=1]", "[max_requests=2]"]);
+    let named = "parameters: {max_requests: [3, 40], block_bytes: 1K}\n";
+    alltoall(named, 42, &["", "[max_requests=3]", "[max_requests=40]"]);
+    alltoall(named, 41, &["", "[max_requests=3]"]);
+    let reduce = |lines, expected: &[&str]| {
+        check(lines, Collective::Reduce, "binomial", 4, expected);
+    };
+    reduce(
+        "parameters: {block_bytes: 1K}\n",
+        &["", "[segment_bytes=1K]"],
+    );
+    let limited = [3, 40].map(|number| format!("[max_requests={number},segment_bytes=1K]"));
+    reduce(named, &["", "[segment_bytes=1K]", &limited[0], &limited[1]]);
 }
 
 /// Asserts whether an algorithm is a candidate for a library; for an unknown library it is.

@@ -455,3 +455,63 @@ fn the_reader_is_strict() {
     );
     refuse("openmpi", "0\n", "line 1: there are no rules");
 }
+
+/// Alltoalls of up to four messages at once, from 64 bytes on.
+const LIMITED: &str = "
+  alltoall:
+    message_size: bytes of one block, from one rank to another
+    shapes:
+      - {nodes: 1, ppn: 8, deployment: library, rules: [
+          {from: 0, candidate: default, confidence: high},
+          {from: 64, candidate: 'native:alltoall/linear_sync', max_requests: 4, confidence: high},
+          {from: 1K, candidate: 'native:alltoall/linear_sync', confidence: high},
+          {from: 4K, candidate: 'native:alltoall/pairwise', confidence: high}]}
+";
+
+#[test]
+fn numbers_of_requests_need_a_header() {
+    let limited = |version: &str| {
+        let table = sample::table("openmpi", version, LIMITED);
+        export("openmpi", &table, &Options::default()).expect("exported")
+    };
+    for version in ["4.1.8", "5.0.7"] {
+        let exported = limited(version);
+        assert!(
+            exported.text.starts_with("rule-file-version-2\n# "),
+            "{}",
+            exported.text
+        );
+        let read = read_rules(&exported.text).expect("readable");
+        let requests = |bytes: u64| {
+            let row = read.find_row(Collective::Alltoall, 8, bytes * 8);
+            row.map(|row| (row.algorithm, row.max_requests))
+        };
+        assert_eq!(requests(63), Some((0, 0)));
+        assert_eq!(requests(64), Some((4, 4)));
+        assert_eq!(requests(1024), Some((4, 0)));
+        assert_eq!(requests(4096), Some((2, 0)));
+        // Without its first line the fifth numbers are out of place.
+        let (_, rest) = exported.text.split_once('\n').expect("lines");
+        assert!(read_rules(rest).is_err());
+    }
+    // Older releases would drop the whole file.
+    for version in ["4.1.4", "5.0.6"] {
+        let exported = limited(version);
+        assert!(!exported.text.contains("rule-file-version"));
+        let notes = exported.notes.join(" ");
+        assert!(
+            notes.contains("from 4.1.8 and 5.0.7 on only: alltoall/linear_sync."),
+            "{notes}"
+        );
+        let read = read_rules(&exported.text).expect("readable");
+        let algorithm = |bytes: u64| {
+            let row = read.find_row(Collective::Alltoall, 8, bytes * 8);
+            row.map(|row| row.algorithm)
+        };
+        assert_eq!([64, 1024].map(algorithm), [Some(0), Some(4)]);
+    }
+    let table = sample::table("openmpi", "6.0.0", LIMITED);
+    let json = export("openmpi-json", &table, &Options::default()).expect("exported");
+    assert_eq!(json.text.matches("\"reqs\": 4").count(), 1, "{}", json.text);
+    assert_eq!(json.text.matches("\"reqs\"").count(), 1);
+}

@@ -214,7 +214,7 @@ fn lines_that_no_table_can_express_are_left_out_with_a_reason() {
         .map(|left| format!("{} {}", left.line, left.why))
         .collect();
     let expected = [
-        (4, "no number of requests (16)"),
+        (4, "modified_bruck takes no number of requests (16)"),
         (5, "alltoall has no algorithm 9"),
         (9, "do not commute"),
         (11, "does not look at the size that tables have"),
@@ -233,6 +233,28 @@ fn lines_that_no_table_can_express_are_left_out_with_a_reason() {
     assert_eq!(at(Collective::Alltoallv), "native:alltoallv/pairwise");
     assert_eq!(at(Collective::Barrier), "native:barrier/bruck");
     assert_eq!(at(Collective::Reduce), "native:reduce/binomial");
+}
+
+#[test]
+fn numbers_of_requests_are_rules() {
+    let classic = "rule-file-version-2\n2\n3 1 2 2\n0 4 0 0 16\n64 4 0 0\n11 1 2 1\n0 6 0 1024 8\n";
+    let json = r#"{"rule_file_version": 3, "module": "tuned", "collectives": {"alltoall": [{"comm_size_min": 0,
+        "comm_size_max": 9, "comm_rank_distribution": "any", "rules": [{"msg_size_min": 0, "msg_size_max": 63,
+        "alg": "linear_sync", "reqs": 16}, {"msg_size_min": 64, "msg_size_max": "inf", "alg": 4}]}]}}"#;
+    for (release, text) in [("4.1.8", classic), ("5.0.7", classic), ("6.0.0", json)] {
+        let made = import_text("openmpi", release, text, &[shape(1, 4)]);
+        let left_out: Vec<_> = made.left_out.iter().collect();
+        assert!(left_out.is_empty(), "{left_out:?}");
+        let at = |bytes| chosen(&made.table, Collective::Alltoall, shape(1, 4), bytes);
+        assert_eq!(at(15), "native:alltoall/linear_sync[max_requests=16]");
+        assert_eq!(at(16), "native:alltoall/linear_sync");
+        if text == classic {
+            assert_eq!(
+                chosen(&made.table, Collective::Reduce, shape(1, 4), 4096),
+                "native:reduce/in-order_binary[max_requests=8,segment_bytes=1K]"
+            );
+        }
+    }
 }
 
 #[test]

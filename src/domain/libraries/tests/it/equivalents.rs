@@ -125,7 +125,7 @@ fn exchanges_by_digits_are_equivalent_with_radix_2() {
     assert_eq!(exscan.as_deref(), Some("native:exscan/linear"));
 }
 
-/// Open MPI's linear with synchronisation has all messages under way unless it is configured, MPICH's scattered 32.
+/// Open MPI's linear with synchronisation has all messages under way unless it is given a number, MPICH's scattered 32.
 #[test]
 fn alltoalls_in_batches_are_equivalent_with_as_many_requests() {
     let of = |library, ppn, max_requests| {
@@ -139,12 +139,14 @@ fn alltoalls_in_batches_are_equivalent_with_as_many_requests() {
         Some("native:alltoall/linear_sync"),
         Some("native:alltoall/scattered"),
     );
+    let sync_of_4 = Some("native:alltoall/linear_sync[max_requests=4]");
+    let sync_of_32 = Some("native:alltoall/linear_sync[max_requests=32]");
     for (library, ppn, requests, expected) in [
         // Without a number ours has 32, which are all among 33 ranks.
         ("openmpi", 33, None, sync),
-        ("openmpi", 34, None, None),
+        ("openmpi", 34, None, sync_of_32),
         ("openmpi", 34, Some(33), sync),
-        ("openmpi", 8, Some(4), None),
+        ("openmpi", 8, Some(4), sync_of_4),
         ("openmpi", 8, Some(7), sync),
         ("mpich", 64, None, scattered),
         ("mpich", 64, Some(32), scattered),

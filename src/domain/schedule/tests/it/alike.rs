@@ -144,7 +144,7 @@ fn few_algorithms_differ_on_two_ranks() {
         (Collective::Allgather, 2),
         (Collective::ReduceScatter, 4),
         (Collective::ReduceScatterBlock, 4),
-        (Collective::Alltoall, 3),
+        (Collective::Alltoall, 5),
         (Collective::Barrier, 4),
         (Collective::Scan, 4),
         (Collective::Exscan, 2),

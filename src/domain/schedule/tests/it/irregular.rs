@@ -2,9 +2,9 @@
 
 use schedule::svg::render_svg;
 use schedule::{
-    ALGORITHMS, Action, Algorithm, Collective, Distribution, OwnCounts, Partition, Placed, Rank,
-    Request, Round, Schedule, Span, Unsupported, algorithms_of, find_algorithm, text,
-    verify::verify_schedule,
+    ALGORITHMS, Action, Algorithm, Collective, Distribution, OwnCounts, Partition, Placed, Program,
+    Rank, Request, Round, Schedule, Span, Unsupported, algorithms_of, find_algorithm, text,
+    verify::{verify_programs, verify_schedule},
 };
 
 use crate::cases::{grid, parameters, schedule, supported};
@@ -92,7 +92,10 @@ fn spans(action: &Action) -> Vec<Span> {
 }
 
 fn rounds(schedule: &Schedule, rank: Rank) -> Vec<Round> {
-    let program = schedule.program(rank);
+    all_rounds(&*schedule.program(rank))
+}
+
+fn all_rounds(program: &dyn Program) -> Vec<Round> {
     let round = |index| {
         let mut round = Round::default();
         program.round(index, &mut round);
@@ -126,6 +129,18 @@ fn hide_counts(
         }
     });
     merged.collect()
+}
+
+/// What a rank is told: of each child, the counts of all ranks below it, as they add up.
+fn told_counts(schedule: &Schedule, counts: &[u64], rank: Rank) -> Vec<(Rank, u64)> {
+    let exchange = schedule.size_exchange(rank).unwrap_or_default();
+    let told = exchange.from.into_iter().map(|from| {
+        assert_eq!(schedule.size_exchange(from).unwrap().to, Some(rank));
+        let others = told_counts(schedule, counts, from).into_iter();
+        let others: u64 = others.map(|(_, units)| units).sum();
+        (from, counts[from as usize] + others)
+    });
+    told.collect()
 }
 
 /// A rank of an irregular call computes its program, and the places of all data in it, from what MPI tells that rank.
@@ -171,10 +186,16 @@ fn a_rank_needs_only_the_counts_that_it_knows() {
                 } else {
                     (Vec::new(), Vec::new())
                 };
+                let told = told_counts(&blind, &counts, rank);
                 let own = if collective.has_block_counts() {
                     OwnCounts::Blocks {
                         sent: if in_place { &column } else { &row },
                         received: &column,
+                    }
+                } else if knows_own_only && algorithm.tells_sizes {
+                    OwnCounts::Told {
+                        own: counts[rank as usize],
+                        others: &told,
                     }
                 } else if knows_own_only {
                     OwnCounts::Part(counts[rank as usize])
@@ -182,7 +203,7 @@ fn a_rank_needs_only_the_counts_that_it_knows() {
                     OwnCounts::Parts(&counts)
                 };
                 let mut layouts = vec![blind.layout_with_counts(rank, own).unwrap()];
-                if collective.has_block_counts() || knows_own_only {
+                if !algorithm.tells_sizes && (collective.has_block_counts() || knows_own_only) {
                     let hidden = hide_counts(collective, ranks, rank, &counts, &mut random);
                     let other = Request {
                         units: call(algorithm, ranks, &hidden).units,
@@ -441,9 +462,67 @@ fn programs_of_equal_parts_are_those_of_the_regular_collective() {
                     continue;
                 };
                 for rank in 0..ranks {
-                    assert_eq!(rounds(&one, rank), rounds(&other, rank), "{row} {ranks}");
+                    let moving = all_rounds(&*one.program_after_sizes(rank));
+                    assert_eq!(moving, rounds(&other, rank), "{row} {ranks}");
                 }
             }
+        }
+    }
+}
+
+/// The first rounds of a tree tell the sizes of subtrees, and the others are those of the regular collective.
+#[test]
+fn trees_of_a_gatherv_tell_sizes_first() {
+    for (name, regular) in [
+        ("gatherv/binomial", "gather/binomial"),
+        ("scatterv/binomial", "scatter/binomial"),
+    ] {
+        let request = Request {
+            root: 2,
+            ..Request::among_ranks(11)
+        };
+        let told = schedule(find_algorithm(name).unwrap(), &request);
+        let plain = schedule(find_algorithm(regular).unwrap(), &request);
+        assert!(plain.size_exchange(3).is_none());
+        let mut tellers = 0;
+        for rank in 0..11 {
+            let after = all_rounds(&*told.program_after_sizes(rank));
+            assert_eq!(after, rounds(&plain, rank), "{name} {rank}");
+            let exchange = told.size_exchange(rank).unwrap();
+            assert!(rank != 2 || exchange.from.is_empty());
+            assert_ne!(exchange.to, Some(2));
+            tellers += u32::from(exchange.to.is_some());
+        }
+        // All but the root and its four children.
+        assert_eq!(tellers, 6);
+        // Untold, a rank knows too little.
+        let counts: Vec<u64> = (1..12).collect();
+        let call = schedule(
+            find_algorithm(name).unwrap(),
+            &Request {
+                root: 2,
+                ..call(find_algorithm(name).unwrap(), 11, &counts)
+            },
+        );
+        let silent = verify_programs(&call, &|rank| {
+            Box::new(Silent(call.program_after_sizes(rank)))
+        });
+        let fault = silent.unwrap_err().to_string();
+        assert!(fault.contains("was not told the size"), "{fault}");
+    }
+}
+
+/// A program whose first rounds tell nothing.
+struct Silent(Box<dyn Program>);
+
+impl Program for Silent {
+    fn rounds(&self) -> u64 {
+        self.0.rounds() + 2
+    }
+
+    fn round(&self, index: u64, round: &mut Round) {
+        if let Some(index) = index.checked_sub(2) {
+            self.0.round(index, round);
         }
     }
 }

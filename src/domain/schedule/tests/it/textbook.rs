@@ -1,8 +1,8 @@
 //! The rounds, messages, bytes and combined bytes of every rank, on the textbook's shapes.
 
 use schedule::{
-    Action, Cost, Rank, Request, Round, Schedule, find_algorithm, timeline::Timeline,
-    verify::verify_schedule,
+    Action, Buffer, Cost, Parameters, Placed, Rank, Request, Round, Schedule, find_algorithm,
+    timeline::Timeline, verify::verify_schedule,
 };
 
 use crate::cases::{in_blocks, schedule};
@@ -296,4 +296,86 @@ fn the_minimum_spanning_tree_has_the_rounds_of_its_definition() {
     assert_eq!(rounds(3), [(1, 2), (4, 3), (5, 6), (8, 7)]);
     assert_eq!(rounds(4), [(1, 0)]);
     assert_eq!((timeline.steps, timeline.messages.len()), (4, 8));
+}
+
+/// One message from each leader to each other, however many ranks a node has.
+#[test]
+fn leaders_of_an_alltoall_exchange_one_message() {
+    let algorithm = find_algorithm("alltoall/leaders").unwrap();
+    let (nodes, size) = (3_u64, 4_u64);
+    let orders = [
+        Placed::Block {
+            per_node: size as u32,
+        },
+        Placed::Cyclic {
+            nodes: nodes as u32,
+        },
+    ];
+    for placed in orders {
+        let request = Request {
+            units: UNITS,
+            placed,
+            ..Request::among_ranks((nodes * size) as u32)
+        };
+        let call = schedule(algorithm, &request);
+        let all = call.shape().nodes.clone();
+        let (local, other) = (size - 1, nodes - 1);
+        let vector = nodes * size * UNITS;
+        check(&call, 3, |rank| match all.place_of_rank(rank as Rank) {
+            (_, 0) => Work::both(
+                local + other,
+                local * vector + other * size * size * UNITS,
+                0,
+            ),
+            _ => Work::both(1, vector, 0),
+        });
+    }
+    // A leader keeps the vectors of its node's ranks twice, also where nodes have different numbers of ranks.
+    let uneven = Request {
+        units: 2,
+        placed: Placed::Block { per_node: 4 },
+        ..Request::among_ranks(7)
+    };
+    let call = schedule(algorithm, &uneven);
+    let kept = |rank| [0, 1].map(|index| call.layout(rank).capacity(Buffer::Scratch(index)));
+    assert_eq!(kept(0), [4 * 7 * 2; 2]);
+    assert_eq!(kept(4), [3 * 7 * 2; 2]);
+    assert_eq!(kept(5), [0; 2]);
+}
+
+/// Both of Bruck's algorithms send as much in as many messages; only the modified one copies nothing after the last.
+#[test]
+fn modified_bruck_has_no_last_rotation() {
+    for (ranks, radix) in [(8, 2), (9, 3), (13, 2), (17, 4), (30, 8)] {
+        let of = |name| {
+            let request = Request {
+                units: UNITS,
+                parameters: Parameters {
+                    radix: Some(radix),
+                    ..Parameters::default()
+                },
+                ..Request::among_ranks(ranks)
+            };
+            schedule(find_algorithm(name).unwrap(), &request)
+        };
+        let (classic, modified) = (of("alltoall/bruck"), of("alltoall/bruck_modified"));
+        let last_round = |call: &Schedule, rank| {
+            let program = call.program(rank);
+            let mut round = Round::default();
+            program.round(program.rounds() - 1, &mut round);
+            let actions = round.actions().iter();
+            let copies = actions.filter(|action| matches!(action, Action::Copy { .. }));
+            (copies.count(), round.actions().len())
+        };
+        for rank in 0..ranks {
+            assert_eq!(
+                work(&classic, rank),
+                work(&modified, rank),
+                "{ranks} {radix}"
+            );
+            assert_eq!(last_round(&classic, rank), (ranks as usize, ranks as usize));
+            let (copies, actions) = last_round(&modified, rank);
+            assert!(copies == 1 && actions > 2, "{ranks} {radix}: {actions}");
+        }
+    }
 }

@@ -626,7 +626,7 @@ fn names_of_others() {
         "native:bcast/chain, block_bytes: 4K,",
         "`native:bcast/chain` takes no `block_bytes`",
         "20:67 (collectives.bcast.shapes[0].rules[0].block_bytes)",
-        "it takes: segment_bytes, fanout",
+        "it takes: segment_bytes, fanout, max_requests",
     );
     check(
         "default, confidence: high}\n          - {from: 1500",

@@ -2,7 +2,7 @@
 
 use schedule::Collective;
 use table::{MeasuredPoint, Provenance, Table};
-use vocabulary::{Parameters, Through};
+use vocabulary::{Candidate, Parameters, Through};
 
 use crate::sample;
 
@@ -43,6 +43,25 @@ fn tables_without_networks_can_be_read_by_earlier_versions() {
     assert!(text.contains("\nformat: colltune-table 5\n"), "{text}");
     let written = "\n  networks: [Ethernet (ena), EFA 100 Gb/s (efa)]\n";
     assert!(text.contains(written), "{text}");
+    let read = Table::parse(&text, "t.yaml".as_ref()).expect("valid");
+    assert_eq!(read, table);
+}
+
+#[test]
+fn tables_without_numbers_of_requests_can_be_read_by_earlier_versions() {
+    let mut table = sample::table();
+    let bcast = table.collectives.get_mut(&Collective::Bcast);
+    let rule = &mut bcast.expect("bcast")[0].rules[0];
+    rule.candidate = Candidate::Native {
+        algorithm: "native:bcast/chain".to_owned(),
+        parameters: Parameters {
+            max_requests: Some(4),
+            ..Parameters::default()
+        },
+    };
+    let text = table.to_yaml();
+    assert!(text.contains("\nformat: colltune-table 6\n"), "{text}");
+    assert!(text.contains("max_requests: 4,"), "{text}");
     let read = Table::parse(&text, "t.yaml".as_ref()).expect("valid");
     assert_eq!(read, table);
 }

@@ -106,14 +106,16 @@ fn others(collective: Collective) -> impl Strategy<Value = Candidate> {
     let any_parameters = (
         prop::option::of(1..=BYTES.largest_value()),
         prop::option::of(1..=u32::MAX),
+        prop::option::of(1..=u32::MAX),
     );
     let source = select(&["native", "hydra", "a b"][..]);
     let named = (source, "[a-z_ '#]{1,12}", any_parameters).prop_map(
-        move |(source, id, (segment_bytes, fanout))| {
+        move |(source, id, (segment_bytes, fanout, max_requests))| {
             let algorithm = format!("{source}:{collective}/{id}");
             let parameters = Parameters {
                 segment_bytes,
                 fanout,
+                max_requests,
                 ..Parameters::default()
             };
             match source {

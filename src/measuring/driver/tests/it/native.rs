@@ -38,7 +38,7 @@ pub(crate) fn natives(variables: &[(&str, &str)]) -> Vec<NativeAlgorithm> {
 
 fn campaign() -> Campaign {
     let text = "name: all\ncandidates: {include: ['native:*', 'mockup:*']}\n\
-                parameters: {block_bytes: [1K], radix: [2]}\n";
+                parameters: {block_bytes: [1K], radix: [2], max_requests: [1]}\n";
     Campaign::parse(text, "all.yaml".as_ref()).expect("valid")
 }
 
@@ -105,11 +105,16 @@ fn is_genuine(collective: Collective, candidate: &Candidate, calls: &Calls) -> b
         let Some(step) = same.next().filter(|step| step.function == expected) else {
             return false;
         };
-        let wanted = [parameters.segment_bytes, parameters.fanout.map(u64::from)];
-        let mut arguments = wanted.into_iter().zip(step.arguments);
-        let has = |(asked, found): (Option<u64>, Option<u32>)| {
-            asked.is_none() || asked == found.map(u64::from)
+        let segment = parameters
+            .segment_bytes
+            .and_then(|bytes| u32::try_from(bytes).ok());
+        let wanted = match (collective, candidate.id()) {
+            (Collective::Alltoall, _) => [parameters.max_requests, None],
+            (Collective::Reduce, id) if id != "chain" => [segment, parameters.max_requests],
+            _ => [segment, parameters.fanout],
         };
+        let mut arguments = wanted.into_iter().zip(step.arguments);
+        let has = |(asked, found): (Option<u32>, Option<u32>)| asked.is_none() || asked == found;
         same.next().is_none() && arguments.all(has)
     })
 }

@@ -1,19 +1,23 @@
 //! Candidates with messages through shared memory.
 
 use launcher::Outcome;
+use schedule::{Collective, Distribution};
 use vocabulary::{
-    Candidate, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters, Through,
-    Warning,
+    Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
+    Through, Warning,
 };
 use wire::{FailureKind, PlannedWork, Record, exit_code};
 
 use crate::launch::{Bench, allreduce, assert_code, ours};
 
-fn bench() -> Bench {
-    let through = |through| Parameters {
+fn through(through: Through) -> Parameters {
+    Parameters {
         through,
         ..Parameters::default()
-    };
+    }
+}
+
+fn bench() -> Bench {
     let candidates = vec![
         Candidate::Default,
         ours("allreduce/ring", through(Through::Mpi)),
@@ -63,6 +67,28 @@ fn candidates_through_shared_memory_are_measured_under_mpi() {
     let (exit, records) = bench().run(2);
     assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
     assert_eq!(reported(&records), Some(true));
+    assert_eq!(outcomes(records), (vec![0, 1, 2, 3], Vec::new()));
+}
+
+/// A barrier has no data, but messages.
+#[test]
+fn barriers_through_shared_memory_are_measured_under_mpi() {
+    let cell = Cell {
+        collective: Collective::Barrier,
+        shape: CommShape { nodes: 1, ppn: 2 },
+        bytes: 0,
+        datatype: Datatype::Byte,
+        operator: None,
+        distribution: Distribution::Uniform,
+    };
+    let candidates = vec![
+        Candidate::Default,
+        ours("barrier/dissemination", through(Through::Mpi)),
+        ours("barrier/dissemination", through(Through::Shared)),
+        ours("barrier/linear", through(Through::Shared)),
+    ];
+    let (exit, records) = Bench::new(vec![PlannedWork::Compare { cell, candidates }]).run(2);
+    assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
     assert_eq!(outcomes(records), (vec![0, 1, 2, 3], Vec::new()));
 }
 

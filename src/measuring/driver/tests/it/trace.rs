@@ -15,7 +15,8 @@ use crate::launch::Bench;
 pub(crate) struct Step {
     /// `collective/algorithm`.
     pub(crate) function: String,
-    /// The segment size in bytes, if any, and the fanout or the argument in its place.
+    /// The segment size in bytes, if any, and the fanout or the argument in its place. In some a number of requests is in
+    /// the place of either.
     pub(crate) arguments: [Option<u32>; 2],
 }
 
@@ -95,7 +96,7 @@ fn arguments_of(function: &str) -> usize {
         "reduce/chain" | "reduce/pipeline" | "reduce/binary" | "reduce/binomial" => 2,
         "reduce/in_order_binary" => 2,
         "bcast/pipeline" | "bcast/split_bintree" | "bcast/bintree" | "bcast/binomial" => 1,
-        "allreduce/ring_segmented" | "gather/linear_sync" => 1,
+        "allreduce/ring_segmented" | "gather/linear_sync" | "alltoall/linear_sync" => 1,
         _ => 0,
     }
 }

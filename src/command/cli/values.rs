@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use answers::{Scope, TaskKind};
+use answers::{FindingState, Scope, TaskKind};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use launcher::LibraryChoice;
 use libraries::LibraryName;
@@ -91,6 +91,11 @@ pub(crate) fn confidence_parser() -> impl TypedValueParser<Value = Confidence> {
 /// The verb of a task.
 pub(crate) fn task_kind_parser() -> impl TypedValueParser<Value = TaskKind> {
     named_value_parser(TaskKind::ALL, <&str>::from)
+}
+
+/// The state of a finding.
+pub(crate) fn finding_state_parser() -> impl TypedValueParser<Value = FindingState> {
+    named_value_parser(FindingState::ALL, <&str>::from)
 }
 
 /// A permission of a token.

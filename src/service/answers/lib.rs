@@ -23,6 +23,7 @@ mod outcomes;
 mod page;
 mod problem;
 mod releases;
+mod schedules;
 mod tasks;
 mod tokens;
 
@@ -42,6 +43,9 @@ pub use page::Page;
 pub use problem::ProblemAnswer;
 pub use releases::{
     ChannelKey, Gate, GateState, Manifest, Release, ReleaseAction, ReleaseChannel, ReleaseRequest,
+};
+pub use schedules::{
+    PauseRequest, Schedule, ScheduleDefinition, ScheduleEvents, SchedulePause, ScheduledChannel,
 };
 pub use tasks::{LogPart, Overrides, Task, TaskId, TaskKind, TaskRequest, TaskState};
 pub use tokens::{MadeToken, NewToken, Scope, TokenRow};

@@ -23,7 +23,7 @@ mod remote;
 mod token;
 mod unix;
 
-pub use address::{ChannelAddress, ServiceUrl, encode_query};
+pub use address::{ChannelAddress, ServiceUrl, encode_query, encode_step};
 pub use error::{PullError, RemoteError, ServiceProblem};
 pub use folder::Folder;
 pub use follow::{Following, follow_task};

@@ -56,6 +56,24 @@ impl<'a> Ask<'a> {
         }
     }
 
+    /// A PUT to a path below `/api/v1`.
+    pub fn put(path: &'a str, body: &'a Value) -> Self {
+        Self {
+            method: Method::PUT,
+            body: Some(body),
+            ..Self::get(path)
+        }
+    }
+
+    /// A PATCH of a path below `/api/v1`.
+    pub fn patch(path: &'a str, body: &'a Value) -> Self {
+        Self {
+            method: Method::PATCH,
+            body: Some(body),
+            ..Self::get(path)
+        }
+    }
+
     /// A DELETE of a path below `/api/v1`.
     pub fn delete(path: &'a str) -> Self {
         Self {

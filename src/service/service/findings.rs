@@ -242,7 +242,7 @@ fn finding_from_row(row: &Row<'_>) -> rusqlite::Result<TrendFinding> {
 
 fn add_parts(connection: &Connection, finding: &mut TrendFinding) -> Result<(), ServiceError> {
     let changes = "SELECT series.id, machine.name, library, via, collective, nodes, ppn, bytes, operators, chosen, \
-                   quantity, before, after, began_at, found_by FROM change \
+                   distribution, quantity, before, after, began_at, found_by FROM change \
                    JOIN series ON series.id = change.series JOIN machine ON machine.id = series.machine \
                    WHERE finding = ?1 ORDER BY change.id";
     finding.changes = query_rows(connection, changes, [finding.id], |row| {
@@ -250,11 +250,11 @@ fn add_parts(connection: &Connection, finding: &mut TrendFinding) -> Result<(), 
         Ok(FoundChange {
             series: series.id,
             name: series.describe(),
-            quantity: word_column(row, 10)?,
-            before: row.get(11)?,
-            after: row.get(12)?,
-            began_at: to_timestamp(row.get(13)?)?,
-            found_by: row.get(14)?,
+            quantity: word_column(row, 11)?,
+            before: row.get(12)?,
+            after: row.get(13)?,
+            began_at: to_timestamp(row.get(14)?)?,
+            found_by: row.get(15)?,
         })
     })?;
     let notes =

@@ -2,7 +2,7 @@
 //! tokens and an audit. This crate does not use HTTP.
 //!
 //! ```text
-//! STATE/service.db        tasks, versions, validations, trends, findings, releases, tokens, audit (SQLite; authoritative)
+//! STATE/service.db        tasks, schedules, versions, validations, trends, findings, releases, tokens, audit (SQLite; authoritative)
 //! STATE/lock              locked by the only service that uses the folder
 //! STATE/token             the token of the account that runs the service
 //! STATE/blobs/sha256/…    tables by digest; never changed
@@ -19,6 +19,7 @@ mod audit;
 mod backup;
 mod blobs;
 mod campaigns;
+mod clock;
 mod configuration;
 mod database;
 mod disk;
@@ -34,6 +35,7 @@ mod problems;
 mod publish;
 mod releases;
 mod runner;
+mod schedules;
 mod schema;
 mod secret;
 mod served;
@@ -47,8 +49,9 @@ mod versions;
 pub use actor::Actor;
 pub use answers::{
     ChannelKey, Digest, FindingCause, FindingNote, FindingState, FoundChange, Gate, GateState,
-    ListedFinding, LogPart, Manifest, NewToken, Overrides, Page, Release, ReleaseAction,
-    ReleaseChannel, ReleaseRequest, Scope, Task, TaskId, TaskKind, TaskRequest, TaskState,
+    ListedFinding, LogPart, Manifest, NewToken, Overrides, Page, PauseRequest, Release,
+    ReleaseAction, ReleaseChannel, ReleaseRequest, Schedule, ScheduleDefinition, ScheduleEvents,
+    SchedulePause, ScheduledChannel, Scope, Task, TaskId, TaskKind, TaskRequest, TaskState,
     TokenRow, TrendFinding, TrendQuantity, Triage,
 };
 pub use audit::AuditRow;
@@ -62,6 +65,7 @@ pub use findings::FindingFilter;
 pub use page::Slice;
 pub use priority::lower_priority;
 pub use releases::Pull;
+pub use schedules::ExpectedRevision;
 pub use secret::{SecretToken, SessionHolder};
 pub use service::Service;
 pub use tasks::{Submitted, TaskFilter};

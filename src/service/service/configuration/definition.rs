@@ -27,6 +27,7 @@ pub(super) struct Definition {
     pub(super) machines: Option<Vec<MachineDefinition>>,
     pub(super) gates: Option<GatesDefinition>,
     pub(super) longest_wall_time: Option<Scalar>,
+    pub(super) time_zone: Option<String>,
 }
 
 /// An entry of `machines`.

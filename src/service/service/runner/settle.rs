@@ -15,6 +15,7 @@ use super::plan::WaitingTask;
 use super::steps::describe_failure;
 use super::whole::StartFailure;
 use crate::database::{lock_ignoring_poison, machine_id, now_milliseconds, unreadable_column};
+use crate::schedules::note_task_ends;
 use crate::tasks::cancel;
 use crate::trends::record_points;
 use crate::{Service, ServiceError, TaskId, TaskKind};
@@ -383,12 +384,14 @@ fn end_with_followers(
         "UPDATE task SET state = ?2, reason = ?3, exit_code = ?4, outcome = ?5, ended_at = ?6 \
          WHERE follows = ?1 AND state = 'waiting' RETURNING id",
     )?;
-    let reason = format!("as task {id}: {reason}");
+    let own_reason = reason;
+    let reason = format!("as task {id}: {own_reason}");
     let followers = statement.query_map(
         params![id, state, reason, code, outcome, now_milliseconds()],
         |row| row.get(0),
     )?;
     let mut changed = vec![id];
     changed.extend(followers.collect::<Result<Vec<TaskId>, _>>()?);
+    note_task_ends(transaction, &changed, state, own_reason)?;
     Ok(changed)
 }

@@ -23,9 +23,10 @@ pub(super) struct Frame<'a> {
 /// The address of the feed of all events.
 pub(super) const EVENTS: Option<&str> = Some("/api/v1/events");
 
-const PLACES: [(&str, &str); 8] = [
+const PLACES: [(&str, &str); 9] = [
     ("/", "Overview"),
     ("/queue", "Queue"),
+    ("/schedules", "Schedules"),
     ("/campaigns", "Campaigns"),
     ("/tables", "Tables"),
     ("/channels", "Channels"),

@@ -16,6 +16,7 @@ mod overview;
 mod progress;
 mod queue;
 mod release;
+mod schedules;
 mod submit;
 mod table;
 mod tables;
@@ -73,6 +74,10 @@ pub(crate) fn build_router() -> Router<App> {
             "/findings/{id}",
             get(findings::show_finding).post(findings::decide_finding),
         )
+        .route("/schedules", get(schedules::list_schedules))
+        .route("/schedules/{name}", get(schedules::show_schedule))
+        .route("/schedules/{name}/pause", post(schedules::pause_schedule))
+        .route("/schedules/{name}/resume", post(schedules::resume_schedule))
         .route("/fleet", get(fleet::show_fleet))
         .route("/tokens", get(tokens::list_tokens).post(tokens::make_token))
         .route("/tokens/{id}/revoke", post(tokens::revoke_token))

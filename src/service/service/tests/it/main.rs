@@ -14,5 +14,6 @@ mod nodes;
 mod publish;
 mod queue;
 mod releases;
+mod schedules;
 mod tokens;
 mod versions;

@@ -17,5 +17,6 @@ mod pools;
 mod proxied;
 mod releases;
 mod restricted;
+mod schedules;
 mod statuses;
 mod visitors;

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use answers::{FindingState, Scope, TaskKind};
+use answers::{FindingState, Scope, TaskKind, WebhookEvent};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use launcher::LibraryChoice;
 use libraries::LibraryName;
@@ -96,6 +96,11 @@ pub(crate) fn task_kind_parser() -> impl TypedValueParser<Value = TaskKind> {
 /// The state of a finding.
 pub(crate) fn finding_state_parser() -> impl TypedValueParser<Value = FindingState> {
     named_value_parser(FindingState::ALL, <&str>::from)
+}
+
+/// An event of webhooks.
+pub(crate) fn webhook_event_parser() -> impl TypedValueParser<Value = WebhookEvent> {
+    named_value_parser(WebhookEvent::CHOICES, <&str>::from)
 }
 
 /// A permission of a token.

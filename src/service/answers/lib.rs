@@ -26,6 +26,7 @@ mod releases;
 mod schedules;
 mod tasks;
 mod tokens;
+mod webhooks;
 
 pub use digest::Digest;
 pub use events::{LastLine, OutputLine, PrintedEvent, TuningEvent};
@@ -49,3 +50,4 @@ pub use schedules::{
 };
 pub use tasks::{LogPart, Overrides, Task, TaskId, TaskKind, TaskRequest, TaskState};
 pub use tokens::{MadeToken, NewToken, Scope, TokenRow};
+pub use webhooks::{MadeWebhook, NewWebhook, Webhook, WebhookEvent};

@@ -315,7 +315,8 @@ fn header_text(response: &Response<Body>, name: &str) -> Option<String> {
     Some(response.headers().get(name)?.to_str().ok()?.to_owned())
 }
 
-fn describe_error(error: &ureq::Error, limit: Duration) -> String {
+/// Describes an error of a request with a limit on its time.
+pub(crate) fn describe_error(error: &ureq::Error, limit: Duration) -> String {
     if let Some(problem) = encryption::describe_tls_error(error) {
         return problem;
     }

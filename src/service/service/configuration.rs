@@ -41,6 +41,8 @@ pub struct Configuration {
     pub longest_wall_time: Duration,
     /// The time zone of the times and windows of schedules; UTC by default.
     pub time_zone: TimeZone,
+    /// Whether webhooks may lead to private addresses and be unencrypted; false by default.
+    pub private_webhooks: bool,
 }
 
 /// The address at which the service listens.
@@ -114,6 +116,7 @@ impl Configuration {
             validation_days: 30,
             longest_wall_time: Duration::from_secs(7 * 86_400),
             time_zone: TimeZone::UTC,
+            private_webhooks: false,
         }
     }
 

@@ -32,7 +32,7 @@ pub enum ServiceError {
     #[error("there is no {kind} `{name}`")]
     #[kind(Input)]
     NotFound {
-        /// `task`, `machine`, `table`, `campaign`, `channel`, `schedule`, `token`.
+        /// `task`, `machine`, `table`, `campaign`, `channel`, `schedule`, `token`, `webhook`.
         kind: &'static str,
         name: String,
     },

@@ -12,9 +12,10 @@ use utoipa::IntoParams;
 use crate::database::{now_milliseconds, query_rows, to_timestamp};
 use crate::tasks::word_column;
 use crate::trends::series_from_row;
+use crate::webhooks::tell_webhooks;
 use crate::{
     Actor, FindingCause, FindingState, Page, Scope, Service, ServiceError, Slice, TaskId,
-    TrendFinding, audit,
+    TrendFinding, WebhookEvent, audit,
 };
 
 /// The time within which changes are one finding, in milliseconds.
@@ -96,7 +97,32 @@ fn find_or_begin_finding(
         "INSERT INTO finding (epoch, cause, slower, found_at, state) VALUES (?1, ?2, ?3, ?4, 'open')",
         params![epoch, cause, change.is_slower, now],
     )?;
-    Ok(transaction.last_insert_rowid())
+    let id = transaction.last_insert_rowid();
+    tell_of_finding(transaction, WebhookEvent::FindingOpened, id)?;
+    Ok(id)
+}
+
+/// Tells webhooks of a finding.
+fn tell_of_finding(
+    transaction: &Transaction<'_>,
+    event: WebhookEvent,
+    id: i64,
+) -> Result<(), ServiceError> {
+    let TrendFinding {
+        machine,
+        library,
+        cause,
+        slower,
+        state,
+        notes,
+        ..
+    } = read_one(transaction, id.unsigned_abs())?;
+    let mut data = json!({"finding": id, "library": library, "cause": cause, "slower": slower, "state": state});
+    if let Some(note) = notes.first() {
+        data["actor"] = json!(note.actor);
+        data["reason"] = json!(note.reason);
+    }
+    tell_webhooks(transaction, event, &machine, &data)
 }
 
 impl Service {
@@ -179,6 +205,16 @@ impl Service {
                 &subject,
                 &details,
             )?;
+            let event = match triage.state {
+                FindingState::Open => Some(WebhookEvent::FindingOpened),
+                FindingState::Acknowledged => None,
+                FindingState::Accepted | FindingState::Fixed | FindingState::Invalid => {
+                    Some(WebhookEvent::FindingClosed)
+                }
+            };
+            if let Some(event) = event {
+                tell_of_finding(transaction, event, id as i64)?;
+            }
             read_one(transaction, id)
         })
     }

@@ -2,9 +2,10 @@
 //! tokens and an audit. This crate does not use HTTP.
 //!
 //! ```text
-//! STATE/service.db        tasks, schedules, versions, validations, trends, findings, releases, tokens, audit (SQLite; authoritative)
+//! STATE/service.db        tasks, schedules, versions, validations, trends, findings, releases, tokens, webhooks, audit (SQLite; authoritative)
 //! STATE/lock              locked by the only service that uses the folder
 //! STATE/token             the token of the account that runs the service
+//! STATE/webhook-key       the key of the secrets of webhooks
 //! STATE/blobs/sha256/…    tables by digest; never changed
 //! STATE/tasks/N/          log of task N, and its campaign
 //! STATE/channels/MACHINE/LIBRARY/CHANNEL/   what `export::deploy` writes: versions, `current`
@@ -45,14 +46,15 @@ mod tokens;
 mod trends;
 mod validations;
 mod versions;
+mod webhooks;
 
 pub use actor::Actor;
 pub use answers::{
     ChannelKey, Digest, FindingCause, FindingNote, FindingState, FoundChange, Gate, GateState,
-    ListedFinding, LogPart, Manifest, NewToken, Overrides, Page, PauseRequest, Release,
+    ListedFinding, LogPart, Manifest, NewToken, NewWebhook, Overrides, Page, PauseRequest, Release,
     ReleaseAction, ReleaseChannel, ReleaseRequest, Schedule, ScheduleDefinition, ScheduleEvents,
     SchedulePause, ScheduledChannel, Scope, Task, TaskId, TaskKind, TaskRequest, TaskState,
-    TokenRow, TrendFinding, TrendQuantity, Triage,
+    TokenRow, TrendFinding, TrendQuantity, Triage, Webhook, WebhookEvent,
 };
 pub use audit::AuditRow;
 pub use backup::{restore_backup, write_backup};
@@ -72,3 +74,4 @@ pub use tasks::{Submitted, TaskFilter};
 pub use trends::{Epoch, MeasuredNight, Trend, TrendSeries};
 pub use validations::{Validation, activated_deployments};
 pub use versions::Version;
+pub use webhooks::OutgoingMessage;

@@ -5,6 +5,7 @@ mod schedules;
 mod submit;
 mod tasks;
 mod tokens;
+mod webhooks;
 
 use client::{Remote, ServiceUrl};
 use serde::Serialize;
@@ -69,6 +70,7 @@ verbs! {
     Triage(findings::TriageArgs),
     Lookup(lookup::RemoteLookupArgs),
     Tokens(tokens::TokensArgs),
+    Webhooks(webhooks::WebhooksArgs),
 }
 
 /// A service, and the format of its answers.

@@ -83,6 +83,10 @@ pub(super) fn read_configuration(path: &Path, text: &str, base: PathBuf) -> Chec
             Some(name) => checker.find_time_zone(&name)?,
             None => default.time_zone,
         },
+        private_webhooks: definition
+            .webhooks
+            .and_then(|webhooks| webhooks.private_addresses)
+            .unwrap_or(default.private_webhooks),
     })
 }
 

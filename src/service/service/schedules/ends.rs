@@ -4,7 +4,8 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::json;
 
 use crate::database::now_milliseconds;
-use crate::{ServiceError, TaskId, audit};
+use crate::webhooks::tell_webhooks;
+use crate::{ServiceError, TaskId, WebhookEvent, audit};
 
 /// The number of failures in a row after which a schedule pauses itself.
 const MOST_FAILURES: u32 = 3;
@@ -62,7 +63,10 @@ pub(super) fn count_failure(
         "UPDATE schedule SET revision = ?2, paused_by = ?3, pause_reason = ?4, paused_at = ?5 WHERE name = ?1",
         params![name, transaction.last_insert_rowid(), OWN_NAME, why, now],
     )?;
-    Ok(())
+    let find = "SELECT machine.name FROM schedule JOIN machine ON machine.id = schedule.machine WHERE schedule.name = ?1";
+    let machine: String = transaction.query_row(find, [name], |row| row.get(0))?;
+    let data = json!({"schedule": name, "reason": why});
+    tell_webhooks(transaction, WebhookEvent::SchedulePaused, &machine, &data)
 }
 
 /// Tells the schedules of a machine that wait for it that a library, by its name without the version, was measured in

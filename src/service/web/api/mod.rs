@@ -17,6 +17,7 @@ mod schedules;
 mod session;
 mod tables;
 mod tasks;
+mod webhooks;
 
 pub(crate) use self::findings::{find_visible_finding, find_visible_trend};
 pub(crate) use self::schedules::find_visible_schedule;
@@ -59,5 +60,8 @@ pub(crate) fn build_router() -> OpenApiRouter<App> {
         .routes(routes!(records::list_tokens, records::make_token))
         .routes(routes!(records::revoke_token))
         .routes(routes!(records::read_audit))
+        .routes(routes!(webhooks::list_webhooks, webhooks::make_webhook))
+        .routes(routes!(webhooks::remove_webhook))
+        .routes(routes!(webhooks::test_webhook))
         .routes(routes!(session::begin_session, session::end_session))
 }

@@ -35,7 +35,11 @@ const PLACES: [(&str, &str); 9] = [
     ("/fleet", "Fleet"),
 ];
 /// The entries of the navigation for administrators.
-const ADMIN_PLACES: [(&str, &str); 2] = [("/tokens", "Tokens"), ("/audit", "Audit")];
+const ADMIN_PLACES: [(&str, &str); 3] = [
+    ("/tokens", "Tokens"),
+    ("/webhooks", "Webhooks"),
+    ("/audit", "Audit"),
+];
 
 impl<'a> Frame<'a> {
     pub(super) fn new(title: &'a str, visitor: Option<&'a Visitor>, place: &'a str) -> Self {

@@ -23,6 +23,7 @@ mod tables;
 mod task;
 mod tokens;
 mod trends;
+mod webhooks;
 
 use axum::Router;
 use axum::response::Html;
@@ -81,6 +82,12 @@ pub(crate) fn build_router() -> Router<App> {
         .route("/fleet", get(fleet::show_fleet))
         .route("/tokens", get(tokens::list_tokens).post(tokens::make_token))
         .route("/tokens/{id}/revoke", post(tokens::revoke_token))
+        .route(
+            "/webhooks",
+            get(webhooks::list_webhooks).post(webhooks::make_webhook),
+        )
+        .route("/webhooks/{id}/test", post(webhooks::test_webhook))
+        .route("/webhooks/{id}/remove", post(webhooks::remove_webhook))
         .route("/audit", get(audit::show_entries))
         .merge(assets::build_router())
 }

@@ -63,6 +63,7 @@ const BELOW: &[(&str, &[&str])] = &[
             "triage",
             "lookup",
             "tokens",
+            "webhooks",
         ],
     ),
 ];

@@ -17,3 +17,4 @@ mod releases;
 mod schedules;
 mod tokens;
 mod versions;
+mod webhooks;

@@ -20,3 +20,4 @@ mod restricted;
 mod schedules;
 mod statuses;
 mod visitors;
+mod webhooks;

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-const REQUIREMENTS: [(&str, &str); 31] = [
+const REQUIREMENTS: [(&str, &str); 32] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -61,6 +61,7 @@ const REQUIREMENTS: [(&str, &str); 31] = [
         "it needs root, util-linux, and this program in a folder that all users may read",
     ),
     ("newer MPI library", "`scripts/newer-mpi` installs three"),
+    ("Prometheus", SETUP),
     ("smpirun", SETUP),
     (
         "setuid programs",
@@ -76,7 +77,7 @@ const REQUIREMENTS: [(&str, &str); 31] = [
 const SETUP: &str = "`scripts/setup test` installs it";
 
 /// Requirements that may be missing in continuous integration, each with the reason.
-const OPTIONAL: [(&str, &str); 7] = [
+const OPTIONAL: [(&str, &str); 8] = [
     ("CPU with a name", "only x86 has one"),
     ("DuckDB", PACKAGE_INDEX),
     (
@@ -90,6 +91,7 @@ const OPTIONAL: [(&str, &str); 7] = [
         "hosts and containers may forbid namespaces to users",
     ),
     ("newer MPI library", PACKAGE_INDEX),
+    ("Prometheus", "not every distribution has a package of it"),
 ];
 
 /// `scripts/setup test` succeeds without these.

@@ -152,6 +152,20 @@ impl Service {
         })
     }
 
+    /// The number of findings in each state, by machine.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn finding_counts(&self) -> Result<Vec<(String, FindingState, u64)>, ServiceError> {
+        self.database.read(|connection| {
+            let query = format!(
+                "SELECT machine.name, finding.state, count(*) {FROM} GROUP BY 1, 2 ORDER BY 1, 2"
+            );
+            let count = |row: &Row<'_>| Ok((row.get(0)?, word_column(row, 1)?, row.get(2)?));
+            query_rows(connection, &query, [], count)
+        })
+    }
+
     /// A finding.
     ///
     /// # Errors

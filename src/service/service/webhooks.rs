@@ -86,6 +86,17 @@ impl Service {
         })
     }
 
+    /// The number of messages in each state: `waiting`, `delivered` and `failed`, the latter two within 30 days.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn message_counts(&self) -> Result<Vec<(String, u64)>, ServiceError> {
+        self.database.read(|connection| {
+            let query = "SELECT state, count(*) FROM message GROUP BY state ORDER BY state";
+            query_rows(connection, query, [], |row| Ok((row.get(0)?, row.get(1)?)))
+        })
+    }
+
     /// Removes a webhook with its messages. Needs the scope `admin`.
     ///
     /// # Errors

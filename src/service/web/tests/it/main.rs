@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
+mod dashboard;
 mod document;
 mod encrypted;
 mod ending;

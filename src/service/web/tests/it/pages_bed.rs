@@ -2,8 +2,9 @@
 
 use printable::is_unprintable;
 use service::{
-    Actor, ChannelKey, Digest, ExpectedRevision, NewToken, ReleaseAction, ReleaseChannel,
-    ReleaseRequest, ScheduleDefinition, ScheduleEvents, Scope, TaskKind, TaskRequest,
+    Actor, ChannelKey, Configuration, Digest, ExpectedRevision, NewToken, ReleaseAction,
+    ReleaseChannel, ReleaseRequest, ScheduleDefinition, ScheduleEvents, Scope, TaskKind,
+    TaskRequest,
 };
 use testkit::html;
 
@@ -45,8 +46,13 @@ pub(crate) fn admin() -> Actor {
 
 impl Busy {
     pub(crate) fn new(open_reading: bool) -> Self {
+        Self::with(|configuration| configuration.open_reading = open_reading)
+    }
+
+    /// With another configuration.
+    pub(crate) fn with(change: impl FnOnce(&mut Configuration)) -> Self {
         let site = Site::with(|configuration, folder| {
-            configuration.open_reading = open_reading;
+            change(configuration);
             std::fs::create_dir(folder.join("tuning")).unwrap();
             let example = include_str!("../../../../../tuning/simulated-hydra.yaml");
             std::fs::write(folder.join(CAMPAIGN), example).unwrap();

@@ -6,7 +6,11 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
+<<<<<<< HEAD
 const REQUIREMENTS: [(&str, &str); 37] = [
+=======
+const REQUIREMENTS: [(&str, &str); 32] = [
+>>>>>>> h-service
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -74,8 +78,12 @@ const REQUIREMENTS: [(&str, &str); 37] = [
         "it needs root, util-linux, and this program in a folder that all users may read",
     ),
     ("newer MPI library", "`scripts/newer-mpi` installs three"),
+<<<<<<< HEAD
     ("ReFrame", "`scripts/python-tools reframe` installs it"),
     ("rpm and bubblewrap", SETUP),
+=======
+    ("Prometheus", SETUP),
+>>>>>>> h-service
     ("smpirun", SETUP),
     (
         "setuid programs",
@@ -91,12 +99,16 @@ const REQUIREMENTS: [(&str, &str); 37] = [
 const SETUP: &str = "`scripts/setup test` installs it";
 
 /// Requirements that may be missing in continuous integration, each with the reason.
+<<<<<<< HEAD
 const OPTIONAL: [(&str, &str); 11] = [
     ("container", "hosts and containers may forbid namespaces"),
     (
         "copy of this machine's files",
         "hosts and containers may forbid to mount file systems",
     ),
+=======
+const OPTIONAL: [(&str, &str); 8] = [
+>>>>>>> h-service
     ("CPU with a name", "only x86 has one"),
     ("DuckDB", PACKAGE_INDEX),
     ("EasyBuild", PACKAGE_INDEX),
@@ -111,7 +123,11 @@ const OPTIONAL: [(&str, &str); 11] = [
         "hosts and containers may forbid namespaces to users",
     ),
     ("newer MPI library", PACKAGE_INDEX),
+<<<<<<< HEAD
     ("ReFrame", PACKAGE_INDEX),
+=======
+    ("Prometheus", "not every distribution has a package of it"),
+>>>>>>> h-service
 ];
 
 /// `scripts/setup test` succeeds without these.

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use answers::{Scope, TaskKind};
+use answers::{FindingState, Scope, TaskKind, WebhookEvent};
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use launcher::LibraryChoice;
 use libraries::LibraryName;
@@ -104,6 +104,16 @@ pub(crate) fn confidence_parser() -> impl TypedValueParser<Value = Confidence> {
 /// The verb of a task.
 pub(crate) fn task_kind_parser() -> impl TypedValueParser<Value = TaskKind> {
     named_value_parser(TaskKind::ALL, <&str>::from)
+}
+
+/// The state of a finding.
+pub(crate) fn finding_state_parser() -> impl TypedValueParser<Value = FindingState> {
+    named_value_parser(FindingState::ALL, <&str>::from)
+}
+
+/// An event of webhooks.
+pub(crate) fn webhook_event_parser() -> impl TypedValueParser<Value = WebhookEvent> {
+    named_value_parser(WebhookEvent::CHOICES, <&str>::from)
 }
 
 /// A permission of a token.

@@ -23,8 +23,10 @@ mod outcomes;
 mod page;
 mod problem;
 mod releases;
+mod schedules;
 mod tasks;
 mod tokens;
+mod webhooks;
 
 pub use digest::Digest;
 pub use events::{LastLine, OutputLine, PrintedEvent, TuningEvent};
@@ -43,5 +45,9 @@ pub use problem::ProblemAnswer;
 pub use releases::{
     ChannelKey, Gate, GateState, Manifest, Release, ReleaseAction, ReleaseChannel, ReleaseRequest,
 };
+pub use schedules::{
+    PauseRequest, Schedule, ScheduleDefinition, ScheduleEvents, SchedulePause, ScheduledChannel,
+};
 pub use tasks::{LogPart, Overrides, Task, TaskId, TaskKind, TaskRequest, TaskState};
 pub use tokens::{MadeToken, NewToken, Scope, TokenRow};
+pub use webhooks::{MadeWebhook, NewWebhook, Webhook, WebhookEvent};

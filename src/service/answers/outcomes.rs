@@ -148,6 +148,8 @@ pub struct TrendPoint {
     pub ppn: u32,
     /// Size of the call in bytes.
     pub bytes: u64,
+    /// The distribution of the data of an irregular collective.
+    pub distribution: Option<String>,
     /// The operators of the entry of the table.
     pub operators: String,
     /// The reason for measuring at this size; `probe` if it was drawn at random.

@@ -131,8 +131,11 @@ pub struct Task {
     pub reason: String,
     /// The earlier task of the same campaign that this one waits for.
     pub follows: Option<TaskId>,
-    /// The user who submitted it.
+    /// The user who submitted it; `schedule NAME` for a schedule.
     pub actor: String,
+    /// The schedule that submitted it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<String>,
     /// The time of submission, as in `2026-11-20T12:00:00Z`.
     #[schema(value_type = String)]
     pub submitted_at: jiff::Timestamp,
@@ -168,7 +171,7 @@ impl Task {
 /// requests.
 #[derive(Deserialize)]
 #[serde(remote = "TaskRequest")]
-struct AnsweredRequest {
+pub(crate) struct AnsweredRequest {
     kind: TaskKind,
     machine: Option<String>,
     campaign: Option<String>,
@@ -228,7 +231,8 @@ mod tests {
             state: TaskState::Done,
             reason: "none of 3 points is slower".to_owned(),
             follows: Some(6),
-            actor: "me".to_owned(),
+            actor: "schedule nightly".to_owned(),
+            schedule: Some("nightly".to_owned()),
             submitted_at: "2026-11-20T12:00:00Z".parse().expect("a time"),
             started_at: Some("2026-11-20T12:00:01.25Z".parse().expect("a time")),
             ended_at: None,

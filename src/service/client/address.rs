@@ -25,7 +25,7 @@ const MADE_UP: &str = "http://localhost";
 const INTERFACE: &str = "/api/v1";
 
 /// Escapes one component of a URL's path.
-pub(crate) fn encode_step(name: &str) -> impl fmt::Display + '_ {
+pub fn encode_step(name: &str) -> impl fmt::Display + '_ {
     utf8_percent_encode(name, PLAIN)
 }
 

@@ -56,6 +56,24 @@ impl<'a> Ask<'a> {
         }
     }
 
+    /// A PUT to a path below `/api/v1`.
+    pub fn put(path: &'a str, body: &'a Value) -> Self {
+        Self {
+            method: Method::PUT,
+            body: Some(body),
+            ..Self::get(path)
+        }
+    }
+
+    /// A PATCH of a path below `/api/v1`.
+    pub fn patch(path: &'a str, body: &'a Value) -> Self {
+        Self {
+            method: Method::PATCH,
+            body: Some(body),
+            ..Self::get(path)
+        }
+    }
+
     /// A DELETE of a path below `/api/v1`.
     pub fn delete(path: &'a str) -> Self {
         Self {
@@ -297,7 +315,8 @@ fn header_text(response: &Response<Body>, name: &str) -> Option<String> {
     Some(response.headers().get(name)?.to_str().ok()?.to_owned())
 }
 
-fn describe_error(error: &ureq::Error, limit: Duration) -> String {
+/// Describes an error of a request with a limit on its time.
+pub(crate) fn describe_error(error: &ureq::Error, limit: Duration) -> String {
     if let Some(problem) = encryption::describe_tls_error(error) {
         return problem;
     }

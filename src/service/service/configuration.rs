@@ -4,6 +4,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use serde::Deserialize;
 
 use crate::ServiceError;
@@ -11,6 +12,8 @@ use crate::ServiceError;
 mod check;
 mod definition;
 mod problem;
+
+pub(crate) use check::is_machine_name;
 
 /// The configuration of a service.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,6 +39,10 @@ pub struct Configuration {
     pub validation_days: u32,
     /// The time for which a table stays available to nodes after it was replaced; 7 days by default.
     pub longest_wall_time: Duration,
+    /// The time zone of the times and windows of schedules; UTC by default.
+    pub time_zone: TimeZone,
+    /// Whether webhooks may lead to private addresses and be unencrypted; false by default.
+    pub private_webhooks: bool,
 }
 
 /// The address at which the service listens.
@@ -108,6 +115,8 @@ impl Configuration {
             machines: vec![ServiceMachine::defaults_for("local".to_owned())],
             validation_days: 30,
             longest_wall_time: Duration::from_secs(7 * 86_400),
+            time_zone: TimeZone::UTC,
+            private_webhooks: false,
         }
     }
 

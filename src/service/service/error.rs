@@ -32,7 +32,7 @@ pub enum ServiceError {
     #[error("there is no {kind} `{name}`")]
     #[kind(Input)]
     NotFound {
-        /// `task`, `machine`, `table`, `campaign`, `channel`, `token`.
+        /// `task`, `machine`, `table`, `campaign`, `channel`, `schedule`, `token`, `webhook`.
         kind: &'static str,
         name: String,
     },
@@ -56,6 +56,15 @@ pub enum ServiceError {
         /// The sequence that the caller expected; 0 for a channel without releases.
         expected: u64,
         found: u64,
+    },
+    /// A schedule is not in the state that the caller expects (412).
+    #[error("{}", match found { Some(revision) => format!("the schedule `{name}` is at revision {revision} and not as expected"), None => format!("there is no schedule `{name}` that could be replaced") })]
+    #[kind(No)]
+    #[help("read the schedule again, and repeat the request if it is still wanted")]
+    Outdated {
+        name: String,
+        /// Its revision; `None` if there is none.
+        found: Option<u64>,
     },
     /// The request is invalid (422).
     #[error("{field}: {problem}")]

@@ -12,9 +12,10 @@ use utoipa::IntoParams;
 use crate::database::{now_milliseconds, query_rows, to_timestamp};
 use crate::tasks::word_column;
 use crate::trends::series_from_row;
+use crate::webhooks::tell_webhooks;
 use crate::{
     Actor, FindingCause, FindingState, Page, Scope, Service, ServiceError, Slice, TaskId,
-    TrendFinding, audit,
+    TrendFinding, WebhookEvent, audit,
 };
 
 /// The time within which changes are one finding, in milliseconds.
@@ -96,7 +97,32 @@ fn find_or_begin_finding(
         "INSERT INTO finding (epoch, cause, slower, found_at, state) VALUES (?1, ?2, ?3, ?4, 'open')",
         params![epoch, cause, change.is_slower, now],
     )?;
-    Ok(transaction.last_insert_rowid())
+    let id = transaction.last_insert_rowid();
+    tell_of_finding(transaction, WebhookEvent::FindingOpened, id)?;
+    Ok(id)
+}
+
+/// Tells webhooks of a finding.
+fn tell_of_finding(
+    transaction: &Transaction<'_>,
+    event: WebhookEvent,
+    id: i64,
+) -> Result<(), ServiceError> {
+    let TrendFinding {
+        machine,
+        library,
+        cause,
+        slower,
+        state,
+        notes,
+        ..
+    } = read_one(transaction, id.unsigned_abs())?;
+    let mut data = json!({"finding": id, "library": library, "cause": cause, "slower": slower, "state": state});
+    if let Some(note) = notes.first() {
+        data["actor"] = json!(note.actor);
+        data["reason"] = json!(note.reason);
+    }
+    tell_webhooks(transaction, event, &machine, &data)
 }
 
 impl Service {
@@ -123,6 +149,20 @@ impl Service {
             let bounds = params![state, filter.machine, machines, end, most];
             let findings = query_rows(connection, &query, bounds, listed_from_row)?;
             Ok(slice.to_page(findings, |finding| finding.id))
+        })
+    }
+
+    /// The number of findings in each state, by machine.
+    ///
+    /// # Errors
+    /// SQLite.
+    pub fn finding_counts(&self) -> Result<Vec<(String, FindingState, u64)>, ServiceError> {
+        self.database.read(|connection| {
+            let query = format!(
+                "SELECT machine.name, finding.state, count(*) {FROM} GROUP BY 1, 2 ORDER BY 1, 2"
+            );
+            let count = |row: &Row<'_>| Ok((row.get(0)?, word_column(row, 1)?, row.get(2)?));
+            query_rows(connection, &query, [], count)
         })
     }
 
@@ -179,6 +219,16 @@ impl Service {
                 &subject,
                 &details,
             )?;
+            let event = match triage.state {
+                FindingState::Open => Some(WebhookEvent::FindingOpened),
+                FindingState::Acknowledged => None,
+                FindingState::Accepted | FindingState::Fixed | FindingState::Invalid => {
+                    Some(WebhookEvent::FindingClosed)
+                }
+            };
+            if let Some(event) = event {
+                tell_of_finding(transaction, event, id as i64)?;
+            }
             read_one(transaction, id)
         })
     }
@@ -242,7 +292,7 @@ fn finding_from_row(row: &Row<'_>) -> rusqlite::Result<TrendFinding> {
 
 fn add_parts(connection: &Connection, finding: &mut TrendFinding) -> Result<(), ServiceError> {
     let changes = "SELECT series.id, machine.name, library, via, collective, nodes, ppn, bytes, operators, chosen, \
-                   quantity, before, after, began_at, found_by FROM change \
+                   distribution, quantity, before, after, began_at, found_by FROM change \
                    JOIN series ON series.id = change.series JOIN machine ON machine.id = series.machine \
                    WHERE finding = ?1 ORDER BY change.id";
     finding.changes = query_rows(connection, changes, [finding.id], |row| {
@@ -250,11 +300,11 @@ fn add_parts(connection: &Connection, finding: &mut TrendFinding) -> Result<(), 
         Ok(FoundChange {
             series: series.id,
             name: series.describe(),
-            quantity: word_column(row, 10)?,
-            before: row.get(11)?,
-            after: row.get(12)?,
-            began_at: to_timestamp(row.get(13)?)?,
-            found_by: row.get(14)?,
+            quantity: word_column(row, 11)?,
+            before: row.get(12)?,
+            after: row.get(13)?,
+            began_at: to_timestamp(row.get(14)?)?,
+            found_by: row.get(15)?,
         })
     })?;
     let notes =

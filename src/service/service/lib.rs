@@ -2,9 +2,10 @@
 //! tokens and an audit. This crate does not use HTTP.
 //!
 //! ```text
-//! STATE/service.db        tasks, versions, validations, trends, findings, releases, tokens, audit (SQLite; authoritative)
+//! STATE/service.db        tasks, schedules, versions, validations, trends, findings, releases, tokens, webhooks, audit (SQLite; authoritative)
 //! STATE/lock              locked by the only service that uses the folder
 //! STATE/token             the token of the account that runs the service
+//! STATE/webhook-key       the key of the secrets of webhooks
 //! STATE/blobs/sha256/…    tables by digest; never changed
 //! STATE/tasks/N/          log of task N, and its campaign
 //! STATE/channels/MACHINE/LIBRARY/CHANNEL/   what `export::deploy` writes: versions, `current`
@@ -19,6 +20,7 @@ mod audit;
 mod backup;
 mod blobs;
 mod campaigns;
+mod clock;
 mod configuration;
 mod database;
 mod disk;
@@ -34,6 +36,7 @@ mod problems;
 mod publish;
 mod releases;
 mod runner;
+mod schedules;
 mod schema;
 mod secret;
 mod served;
@@ -43,13 +46,15 @@ mod tokens;
 mod trends;
 mod validations;
 mod versions;
+mod webhooks;
 
 pub use actor::Actor;
 pub use answers::{
     ChannelKey, Digest, FindingCause, FindingNote, FindingState, FoundChange, Gate, GateState,
-    ListedFinding, LogPart, Manifest, NewToken, Overrides, Page, Release, ReleaseAction,
-    ReleaseChannel, ReleaseRequest, Scope, Task, TaskId, TaskKind, TaskRequest, TaskState,
-    TokenRow, TrendFinding, TrendQuantity, Triage,
+    ListedFinding, LogPart, Manifest, NewToken, NewWebhook, Overrides, Page, PauseRequest, Release,
+    ReleaseAction, ReleaseChannel, ReleaseRequest, Schedule, ScheduleDefinition, ScheduleEvents,
+    SchedulePause, ScheduledChannel, Scope, Task, TaskId, TaskKind, TaskRequest, TaskState,
+    TokenRow, TrendFinding, TrendQuantity, Triage, Webhook, WebhookEvent,
 };
 pub use audit::AuditRow;
 pub use backup::{restore_backup, write_backup};
@@ -62,9 +67,11 @@ pub use findings::FindingFilter;
 pub use page::Slice;
 pub use priority::lower_priority;
 pub use releases::Pull;
+pub use schedules::ExpectedRevision;
 pub use secret::{SecretToken, SessionHolder};
 pub use service::Service;
 pub use tasks::{Submitted, TaskFilter};
 pub use trends::{Epoch, MeasuredNight, Trend, TrendSeries};
 pub use validations::{Validation, activated_deployments};
 pub use versions::Version;
+pub use webhooks::OutgoingMessage;

@@ -45,7 +45,8 @@ const QUEUE: &str = "the queue";
 const TICK: Duration = Duration::from_secs(1);
 /// The least time between two passes over the queue; one [`TICK`] while a task measures on this host.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
-/// The interval at which the queue is examined if nothing happens: a new month may have begun.
+/// The interval at which the queue is examined if nothing happens: a new month may have begun, or the time of a schedule
+/// come.
 const ROUND: Duration = Duration::from_secs(30);
 /// The interval at which the node-seconds of running tasks are stored.
 const ACCOUNTING: Duration = Duration::from_secs(60);
@@ -221,6 +222,7 @@ impl Service {
         };
         if is_woken || is_due {
             *looked = Some(Instant::now());
+            self.submit_due_tasks()?;
             self.start_ready_tasks(scope)?;
         }
         self.start_next_step(scope);

@@ -14,6 +14,8 @@ pub(crate) const FORMAT: FileFormat = FileFormat {
         include_str!("schema/1.sql"),
         include_str!("schema/2.sql"),
         include_str!("schema/3.sql"),
+        include_str!("schema/4.sql"),
+        include_str!("schema/5.sql"),
     ],
 };
 

@@ -5,6 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use crate::clock::Clock;
 use crate::database::Database;
 use crate::disk::Disk;
 use crate::modes::{self, STATE_MODE};
@@ -29,6 +30,8 @@ pub struct Service {
     pub(crate) problems: Problems,
     pub(crate) disk: Disk,
     pub(crate) served: ServedTime,
+    /// The time by which schedules act.
+    pub(crate) clock: Clock,
     /// The valid tokens and sessions.
     pub(crate) token_cache: TokenCache,
     /// Locked while the service is open.
@@ -72,6 +75,7 @@ impl Service {
             problems,
             disk,
             served,
+            clock: Clock::default(),
             token_cache: TokenCache::default(),
             _lock: lock,
         };

@@ -22,7 +22,8 @@ const MOST_LISTED: u32 = 1000;
 /// The longest validity of a token, in days.
 const MOST_DAYS: u32 = 3660;
 const DAY_MILLISECONDS: i64 = 86_400_000;
-/// Names that the audit uses for other actors, so requested tokens cannot have them; the same holds for `uid N`.
+/// Names that the audit uses for other actors, so requested tokens cannot have them; the same holds for `uid N` and
+/// `schedule NAME`.
 const RESERVED: [&str; 3] = [OWNER, "anonymous", "service"];
 
 impl Service {
@@ -188,7 +189,7 @@ impl Service {
             let problem = "write 1 to 64 printable characters, without spaces around them";
             return invalid("name", problem.to_owned());
         }
-        if RESERVED.contains(&name) || name.starts_with("uid ") {
+        if RESERVED.contains(&name) || name.starts_with("uid ") || name.starts_with("schedule ") {
             let problem = format!("`{name}` is reserved; choose another name");
             return invalid("name", problem);
         }

@@ -18,6 +18,7 @@ use vocabulary::units::format_bytes;
 
 use crate::database::{json_column, now_milliseconds, query_rows, to_timestamp};
 use crate::findings::{NewChange, record_changes};
+use crate::schedules::{mark_fingerprint_change, mark_suspicion, wants_suspicions};
 use crate::{Digest, FindingCause, Page, Service, ServiceError, Slice, TaskId};
 
 /// The looks for which one false finding of each quantity is tolerated: those of a year at 100 series, each night.
@@ -62,10 +63,13 @@ pub struct TrendSeries {
     pub operators: String,
     /// The full name of the table's choice.
     pub chosen: String,
+    /// The distribution of the data of an irregular collective, as in `skewed`.
+    pub distribution: Option<String>,
 }
 
 impl TrendSeries {
-    /// The series in a few words, as in `allreduce 1x2 64K: allreduce/ring`.
+    /// The series in a few words, as in `allreduce 1x2 64K: allreduce/ring` and
+    /// `alltoallv 1x2 64K, skewed: alltoallv/linear`.
     pub fn describe(&self) -> String {
         let Self {
             collective,
@@ -73,6 +77,7 @@ impl TrendSeries {
             ppn,
             operators,
             chosen,
+            distribution,
             ..
         } = self;
         let size = format_bytes(self.bytes);
@@ -80,7 +85,9 @@ impl TrendSeries {
             "any" | "" => String::new(),
             some => format!(", {some}"),
         };
-        format!("{collective} {nodes}x{ppn} {size}{class}: {chosen}")
+        let distribution = distribution.as_ref();
+        let data = distribution.map_or_else(String::new, |name| format!(", {name}"));
+        format!("{collective} {nodes}x{ppn} {size}{class}{data}: {chosen}")
     }
 }
 
@@ -190,7 +197,7 @@ impl Service {
                 "SELECT DISTINCT finding FROM change WHERE series = ?1 ORDER BY finding DESC";
             let findings = query_rows(connection, of_changes, [id], |row| row.get(0))?;
             let suspected_since = match points.last() {
-                Some(last) => suspect_change(connection, id, last.epoch)?,
+                Some(last) => suspect_change(connection, id_of_row, last.epoch as i64)?,
                 None => None,
             };
             Ok(Trend {
@@ -204,11 +211,12 @@ impl Service {
     }
 }
 
-const SELECT: &str = "SELECT series.id, machine.name, library, via, collective, nodes, ppn, bytes, operators, chosen \
-                      FROM series JOIN machine ON machine.id = series.machine";
+const SELECT: &str = "SELECT series.id, machine.name, library, via, collective, nodes, ppn, bytes, operators, chosen, \
+                      distribution FROM series JOIN machine ON machine.id = series.machine";
 
-/// The series in the first ten columns.
+/// The series in the first eleven columns.
 pub(crate) fn series_from_row(row: &Row<'_>) -> rusqlite::Result<TrendSeries> {
+    let distribution: String = row.get(10)?;
     Ok(TrendSeries {
         id: row.get(0)?,
         machine: row.get(1)?,
@@ -220,6 +228,7 @@ pub(crate) fn series_from_row(row: &Row<'_>) -> rusqlite::Result<TrendSeries> {
         bytes: row.get(7)?,
         operators: row.get(8)?,
         chosen: row.get(9)?,
+        distribution: Some(distribution).filter(|name| !name.is_empty()),
     })
 }
 
@@ -250,9 +259,11 @@ pub(crate) fn record_points(
         return Ok(());
     }
     let epoch = find_or_begin_epoch(transaction, machine, &read)?;
+    mark_fingerprint_change(transaction, machine, library_name(&read.library), epoch)?;
     // The only warnings about launches are those of other work.
     let is_busy = !read.warnings.is_empty();
-    let mut changes = Vec::new();
+    let wants_suspicions = !is_busy && wants_suspicions(transaction, machine)?;
+    let (mut changes, mut is_suspected) = (Vec::new(), false);
     for pair in measured {
         let series = find_or_add_series(transaction, machine, &read, pair.point)?;
         let mut insert = transaction.prepare_cached(
@@ -271,9 +282,19 @@ pub(crate) fn record_points(
         ])?;
         if added > 0 && !is_busy {
             changes.extend(find_new_changes(transaction, series, epoch, task)?);
+            is_suspected |=
+                wants_suspicions && suspect_change(transaction, series, epoch)?.is_some();
         }
     }
+    if is_suspected {
+        mark_suspicion(transaction, machine)?;
+    }
     record_changes(transaction, epoch, &changes)
+}
+
+/// The name of a library without its version.
+fn library_name(library: &str) -> &str {
+    library.split_once('-').map_or(library, |(name, _)| name)
 }
 
 /// A point with both times.
@@ -325,8 +346,7 @@ fn find_or_add_series(
     outcome: &TrendOutcome,
     point: &TrendPoint,
 ) -> Result<i64, ServiceError> {
-    let parts = outcome.library.split_once('-');
-    let library = parts.map_or(&*outcome.library, |(name, _)| name);
+    let library = library_name(&outcome.library);
     // Checks have the measuring program force the choices.
     let via = match &*outcome.via {
         "" => "driver",
@@ -341,16 +361,17 @@ fn find_or_add_series(
         point.ppn,
         point.bytes,
         point.operators,
-        point.chosen
+        point.chosen,
+        point.distribution.as_deref().unwrap_or_default()
     ];
     let mut add = transaction.prepare_cached(
-        "INSERT OR IGNORE INTO series (machine, library, via, collective, nodes, ppn, bytes, operators, chosen) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT OR IGNORE INTO series (machine, library, via, collective, nodes, ppn, bytes, operators, chosen, \
+         distribution) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     )?;
     add.execute(key)?;
     let mut find = transaction.prepare_cached(
         "SELECT id FROM series WHERE machine = ?1 AND library = ?2 AND via = ?3 AND collective = ?4 AND nodes = ?5 \
-         AND ppn = ?6 AND bytes = ?7 AND operators = ?8 AND chosen = ?9",
+         AND ppn = ?6 AND bytes = ?7 AND operators = ?8 AND chosen = ?9 AND distribution = ?10",
     )?;
     Ok(find.query_row(key, |row| row.get(0))?)
 }
@@ -447,10 +468,9 @@ fn shift_between(values: &[f64], first: usize) -> f64 {
 /// The task with which a new level of the ratio may have begun.
 fn suspect_change(
     connection: &Connection,
-    series: u64,
-    epoch: u64,
+    series: i64,
+    epoch: i64,
 ) -> Result<Option<TaskId>, ServiceError> {
-    let (series, epoch) = (series as i64, epoch as i64);
     let level = read_level(connection, series, epoch, TrendQuantity::Ratio)?;
     let values = logarithms(&level, TrendQuantity::Ratio);
     let suspected = DETECTOR.suspect_newest(&values, 0);
@@ -691,6 +711,107 @@ mod tests {
             .map(|point| point.task)
             .collect();
         assert_eq!(tasks, waiting);
+    }
+
+    /// Adds a schedule of the machine that waits for an event.
+    fn schedule(database: &Database, event: &str) {
+        let definition = json!({"events": {event: true}}).to_string();
+        let add = "INSERT INTO schedule (name, machine, definition, revision, changed_by, changed_at, considered_at) \
+                   VALUES (?1, 1, ?2, 1, 'me', 0, 0)";
+        database
+            .execute(add, params![event, definition])
+            .expect("added");
+    }
+
+    /// The schedules that have an event, which they then have no longer.
+    fn take_events(database: &Database) -> Vec<String> {
+        let read = database.read(|connection| {
+            let query = "SELECT name FROM schedule WHERE event IS NOT NULL ORDER BY name";
+            query_rows(connection, query, [], |row| row.get(0))
+        });
+        let forget = database.execute("UPDATE schedule SET event = NULL", []);
+        forget.expect("changed");
+        read.expect("read")
+    }
+
+    #[test]
+    fn schedules_are_told_of_other_fingerprints_and_of_suspicions() {
+        let (_folder, database) = database();
+        schedule(&database, "fingerprint");
+        schedule(&database, "suspicion");
+        record_nights(&database, 0..60, USUAL);
+        assert_eq!(take_events(&database), [""; 0]);
+        let slower = Night {
+            chosen: [1.2, 2.0],
+            ..USUAL
+        };
+        record_nights(&database, 60..63, slower);
+        assert_eq!(take_events(&database), ["suspicion"]);
+        // Those of a busy machine suggest nothing.
+        let busy = Night {
+            is_busy: true,
+            ..slower
+        };
+        record_nights(&database, 63..64, busy);
+        assert_eq!(take_events(&database), [""; 0]);
+        let updated = Night {
+            kernel: "6.1.0-11",
+            ..USUAL
+        };
+        for night in [updated, USUAL] {
+            record(&database, 64, night);
+            assert_eq!(take_events(&database), ["fingerprint"]);
+        }
+        let pause = "UPDATE schedule SET paused_by = 'me', pause_reason = 'x', paused_at = 0";
+        database.execute(pause, []).expect("paused");
+        record(&database, 66, updated);
+        assert_eq!(take_events(&database), [""; 0]);
+    }
+
+    /// An irregular collective is measured for several distributions at one size: their times differ by far.
+    #[test]
+    fn distributions_of_an_irregular_collective_are_series_of_their_own() {
+        let (_folder, database) = database();
+        let point = |distribution: &str, seconds: f64| {
+            json!({
+                "collective": "alltoallv", "nodes": 1, "ppn": 2, "bytes": 64, "operators": "any",
+                "distribution": distribution, "place": "measured", "chosen": "alltoallv/linear",
+                "seconds": seconds, "default_seconds": 2.0,
+            })
+        };
+        let mut regular = point("uniform", 1.0);
+        regular["collective"] = json!("alltoall");
+        regular["distribution"] = Value::Null;
+        let outcome = json!({
+            "library": "openmpi-4.1.4",
+            "points": [point("uniform", 1.0), point("skewed", 1.5), regular],
+        });
+        for _ in 0..2 {
+            let task = submit(&database);
+            let written =
+                database.write(|transaction| record_points(transaction, 1, task, &outcome));
+            written.expect("recorded");
+        }
+        let series = database.read(|connection| {
+            let query = format!("{SELECT} ORDER BY series.id");
+            query_rows(connection, &query, [], series_from_row)
+        });
+        let series = series.expect("read");
+        let described: Vec<String> = series.iter().map(TrendSeries::describe).collect();
+        assert_eq!(
+            described,
+            [
+                "alltoallv 1x2 64, uniform: alltoallv/linear",
+                "alltoallv 1x2 64, skewed: alltoallv/linear",
+                "alltoall 1x2 64: alltoallv/linear"
+            ]
+        );
+        assert_eq!(series[1].distribution.as_deref(), Some("skewed"));
+        let times = database.read(|connection| {
+            let query = "SELECT seconds FROM point ORDER BY series, task";
+            query_rows(connection, query, [], |row| row.get::<_, f64>(0))
+        });
+        assert_eq!(times.expect("read"), [1.0, 1.0, 1.5, 1.5, 1.0, 1.0]);
     }
 
     #[test]

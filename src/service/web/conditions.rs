@@ -2,7 +2,7 @@
 
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use service::{Digest, Manifest};
+use service::{Digest, ExpectedRevision, Manifest};
 
 use crate::Problem;
 use crate::extract::header_text;
@@ -38,6 +38,33 @@ pub(crate) fn set_cache_headers(response: &mut Response, tag: &str, cached: &'st
     }
     let cached = HeaderValue::from_static(cached);
     response.headers_mut().insert(header::CACHE_CONTROL, cached);
+}
+
+/// The expected state of a schedule that is to be changed.
+///
+/// # Errors
+/// 428 without `If-Match` and `If-None-Match`, 400 for an invalid ETag.
+pub(crate) fn revision_from_headers(headers: &HeaderMap) -> Result<ExpectedRevision, Problem> {
+    if header_text(headers, &header::IF_NONE_MATCH)? == Some("*") {
+        return Ok(ExpectedRevision::Missing);
+    }
+    let Some(given) = header_text(headers, &header::IF_MATCH)? else {
+        let detail =
+            "send `If-Match` with the ETag of the schedule, or `If-None-Match: *` for a new one";
+        return Err(Problem::new(StatusCode::PRECONDITION_REQUIRED, detail));
+    };
+    let given = given.trim();
+    if given == "*" {
+        return Ok(ExpectedRevision::Any);
+    }
+    let bare = given
+        .strip_prefix('"')
+        .and_then(|rest| rest.strip_suffix('"'));
+    let revision = bare.and_then(|bare| bare.parse().ok());
+    revision.map(ExpectedRevision::At).ok_or_else(|| {
+        let detail = "`If-Match` must be the ETag of the schedule, as in `\"12\"`";
+        Problem::new(StatusCode::BAD_REQUEST, detail)
+    })
 }
 
 /// The ETag of a channel: its release and its table. After a restore from a backup, the number of a release may be

@@ -97,10 +97,12 @@ fn read_gauges(service: &Service) -> Result<Vec<Gauge>, ServiceError> {
     let counts = service.task_counts()?.into_iter();
     let tasks =
         counts.map(|(machine, state, count)| (vec![machine, state.to_string()], count as f64));
-    let mut node_seconds = Vec::new();
+    let (mut node_seconds, mut limits) = (Vec::new(), Vec::new());
     for machine in &service.configuration().machines {
         let spent = service.node_seconds_this_month(&machine.name)?;
         node_seconds.push((vec![machine.name.clone()], spent));
+        let limit = machine.node_hours.map(|hours| hours * 3600.0);
+        limits.extend(limit.map(|limit| (vec![machine.name.clone()], limit)));
     }
     let (mut sequences, mut ages) = (Vec::new(), Vec::new());
     for release in service.newest_releases()? {
@@ -110,8 +112,51 @@ fn read_gauges(service: &Service) -> Result<Vec<Gauge>, ServiceError> {
         sequences.push((labels.clone(), release.sequence as f64));
         ages.push((labels, age.as_secs_f64().max(0.0)));
     }
+    let findings = service.finding_counts()?.into_iter();
+    let findings =
+        findings.map(|(machine, state, count)| (vec![machine, state.to_string()], count as f64));
+    let messages = service.message_counts()?.into_iter();
+    let messages = messages.map(|(state, count)| (vec![state], count as f64));
+    let (mut paused, mut failures) = (Vec::new(), Vec::new());
+    for schedule in service.list_schedules(None, None)? {
+        let machine = schedule.definition.task.machine.unwrap_or_default();
+        let labels = vec![machine, schedule.name];
+        paused.push((labels.clone(), f64::from(schedule.paused.is_some())));
+        failures.push((labels, schedule.failures.into()));
+    }
+    let of_schedule = &["machine", "schedule"];
     let channel = &["machine", "library", "channel"];
     Ok(vec![
+        Gauge {
+            name: "colltune_findings",
+            help: "Findings.",
+            labels: &["machine", "state"],
+            rows: findings.collect(),
+        },
+        Gauge {
+            name: "colltune_webhook_messages",
+            help: "Messages of webhooks; those that were delivered or given up are counted for 30 days.",
+            labels: &["state"],
+            rows: messages.collect(),
+        },
+        Gauge {
+            name: "colltune_schedule_paused",
+            help: "Whether a schedule is paused.",
+            labels: of_schedule,
+            rows: paused,
+        },
+        Gauge {
+            name: "colltune_schedule_failures",
+            help: "Tasks of a schedule that failed one after the other, up to the newest one.",
+            labels: of_schedule,
+            rows: failures,
+        },
+        Gauge {
+            name: "colltune_node_seconds_limit",
+            help: "Node-seconds in a calendar month after which no further task begins.",
+            labels: &["machine"],
+            rows: limits,
+        },
         Gauge {
             name: "colltune_tasks",
             help: "Tasks.",

@@ -158,7 +158,9 @@ impl From<ServiceError> for Problem {
                 gates: gates.clone(),
                 ..with_help(StatusCode::CONFLICT)
             },
-            ServiceError::Precondition { .. } => with_help(StatusCode::PRECONDITION_FAILED),
+            ServiceError::Precondition { .. } | ServiceError::Outdated { .. } => {
+                with_help(StatusCode::PRECONDITION_FAILED)
+            }
             ServiceError::Invalid { .. } => with_help(StatusCode::UNPROCESSABLE_ENTITY),
             ServiceError::Campaign(CampaignError::Invalid(found))
             | ServiceError::Table(TableError::Invalid(found)) => {

@@ -1,8 +1,11 @@
+mod findings;
 mod lookup;
 mod release;
+mod schedules;
 mod submit;
 mod tasks;
 mod tokens;
+mod webhooks;
 
 use client::{Remote, ServiceUrl};
 use serde::Serialize;
@@ -12,7 +15,7 @@ use super::connection::ConnectionArgs;
 use super::{Answer, CliError, Console};
 use crate::args::verbs;
 
-/// Use a service: submit and watch tasks, release tables and roll them back
+/// Use a service: submit and watch tasks, schedule them, release tables and roll them back
 ///
 /// Exits with 0 on success; with 1 if the answer is "no": a gate of a release is closed, the channel has a newer
 /// release, or the task that was waited for answers "no"; with 2 if the request, the URL or the token is wrong; with 3
@@ -57,8 +60,17 @@ verbs! {
     Rollback(release::RollbackArgs),
     Withdraw(release::WithdrawArgs),
     Channels(release::ChannelsArgs),
+    Schedules(schedules::SchedulesArgs),
+    Schedule(schedules::ScheduleArgs),
+    Pause(schedules::PauseArgs),
+    Resume(schedules::ResumeArgs),
+    Unschedule(schedules::UnscheduleArgs),
+    Findings(findings::FindingsArgs),
+    Finding(findings::FindingArgs),
+    Triage(findings::TriageArgs),
     Lookup(lookup::RemoteLookupArgs),
     Tokens(tokens::TokensArgs),
+    Webhooks(webhooks::WebhooksArgs),
 }
 
 /// A service, and the format of its answers.

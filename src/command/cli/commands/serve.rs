@@ -6,12 +6,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
+use std::time::Duration;
 
-use service::{Configuration, Listen, Service};
+use client::WebhookSender;
+use service::{Configuration, Listen, OutgoingMessage, Service};
 use web::Socket;
 
 use super::{Answer, CliError, Console};
 use crate::interrupt;
+
+/// The limit on the time of a message to a webhook.
+const LONGEST_DELIVERY: Duration = Duration::from_secs(10);
 
 /// Serve campaigns, tables and releases to people and programs
 ///
@@ -83,13 +88,16 @@ impl ServeArgs {
             ));
         }
         let runner = run_tasks(&service, &stop)?;
+        let outbox = deliver_messages(&service, &stop)?;
         let served = web::serve_requests(service, socket, Arc::clone(&stop), move || {
             // The service continues if the reader of standard output has closed its end.
             let _ = console.print(greeting);
         });
         stop.store(true, Ordering::Relaxed);
-        if let Err(panic) = runner.join() {
-            resume_unwind(panic);
+        for thread in [runner, outbox] {
+            if let Err(panic) = thread.join() {
+                resume_unwind(panic);
+            }
         }
         served?;
         Ok(Answer::Good)
@@ -142,6 +150,28 @@ fn run_tasks(
     let (service, stop) = (Arc::clone(service), StopAtEnd(Arc::clone(stop)));
     let thread = thread::Builder::new().name("tasks".to_owned());
     let spawned = thread.spawn(move || service.run_tasks(&stop.0));
+    spawned.map_err(|error| CliError::Web(web::WebError::Threads(error)))
+}
+
+/// Delivers the messages of webhooks on a thread of their own, which ends the service if it fails.
+fn deliver_messages(
+    service: &Arc<Service>,
+    stop: &Arc<AtomicBool>,
+) -> Result<thread::JoinHandle<()>, CliError> {
+    let (service, stop) = (Arc::clone(service), StopAtEnd(Arc::clone(stop)));
+    let allows_private = service.configuration().private_webhooks;
+    let sender = WebhookSender::new(allows_private, LONGEST_DELIVERY);
+    let post = move |message: &OutgoingMessage| {
+        let timestamp = message.timestamp.to_string();
+        let headers = [
+            ("webhook-id", &*message.id),
+            ("webhook-timestamp", &*timestamp),
+            ("webhook-signature", &*message.signature),
+        ];
+        sender.post_json(&message.url, &headers, &message.body)
+    };
+    let thread = thread::Builder::new().name("webhooks".to_owned());
+    let spawned = thread.spawn(move || service.deliver_messages(&stop.0, post));
     spawned.map_err(|error| CliError::Web(web::WebError::Threads(error)))
 }
 

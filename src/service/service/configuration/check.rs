@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
+use jiff::tz::TimeZone;
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany};
 use vocabulary::units::parse_seconds;
 
@@ -78,6 +79,14 @@ pub(super) fn read_configuration(path: &Path, text: &str, base: PathBuf) -> Chec
             Some(time) => checker.parse_duration("longest_wall_time", &time.0)?,
             None => default.longest_wall_time,
         },
+        time_zone: match definition.time_zone {
+            Some(name) => checker.find_time_zone(&name)?,
+            None => default.time_zone,
+        },
+        private_webhooks: definition
+            .webhooks
+            .and_then(|webhooks| webhooks.private_addresses)
+            .unwrap_or(default.private_webhooks),
     })
 }
 
@@ -223,6 +232,14 @@ impl Checker<'_> {
         }
     }
 
+    fn find_time_zone(&self, name: &str) -> Checked<TimeZone> {
+        let zone = TimeZone::get(name);
+        zone.map_err(|_| {
+            let name = name.to_owned();
+            self.error_at(&Field::from_key("time_zone"), Problem::TimeZone { name })
+        })
+    }
+
     fn parse_duration(&self, key: &str, text: &str) -> Checked<Duration> {
         let seconds = parse_seconds(text);
         let seconds =
@@ -247,7 +264,8 @@ fn resolve_relative(base: &Path, path: &Path) -> PathBuf {
     })
 }
 
-fn is_machine_name(name: &str) -> bool {
+/// Whether a text can be the name of a machine or a schedule.
+pub(crate) fn is_machine_name(name: &str) -> bool {
     let is_usable = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-_.".contains(c);
     (1..=64).contains(&name.len()) && !name.starts_with('.') && name.chars().all(is_usable)
 }

@@ -27,6 +27,8 @@ pub(super) struct Definition {
     pub(super) machines: Option<Vec<MachineDefinition>>,
     pub(super) gates: Option<GatesDefinition>,
     pub(super) longest_wall_time: Option<Scalar>,
+    pub(super) time_zone: Option<String>,
+    pub(super) webhooks: Option<WebhooksDefinition>,
 }
 
 /// An entry of `machines`.
@@ -37,6 +39,13 @@ pub(super) struct MachineDefinition {
     pub(super) campaigns: Option<OneOrMany<String>>,
     pub(super) tasks: Option<u32>,
     pub(super) node_hours: Option<f64>,
+}
+
+/// The keys of `webhooks`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WebhooksDefinition {
+    pub(super) private_addresses: Option<bool>,
 }
 
 /// The keys of `gates`.

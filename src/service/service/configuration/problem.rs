@@ -54,6 +54,9 @@ pub(super) enum Problem {
     #[error("the pattern `{pattern}` leads out of the folder, or names no file in it")]
     #[help("write a path in the folder, without `..`, as in `tuning/*.yaml`")]
     Pattern { pattern: String },
+    #[error("`{name}` is no time zone")]
+    #[help("write the name of one in the IANA database, as in `Europe/Berlin`, or `UTC`")]
+    TimeZone { name: String },
     #[error(transparent)]
     #[help(if matches!(_0, UnitError::LongDuration(_)), "write a duration within these bounds")]
     #[help("the unit is required: s, m, h or d")]

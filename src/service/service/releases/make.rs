@@ -2,7 +2,7 @@
 
 use export::deploy::PreparedDeployment;
 use jiff::Timestamp;
-use rusqlite::Connection;
+use rusqlite::{Connection, Transaction};
 use serde_json::json;
 use table::Table;
 use vocabulary::Library;
@@ -10,9 +10,10 @@ use vocabulary::Library;
 use super::history::{self, ReleaseStep};
 use crate::database::lock_ignoring_poison;
 use crate::versions::is_plain_library;
+use crate::webhooks::tell_webhooks;
 use crate::{
     Actor, ChannelKey, Digest, Gate, GateState, Notice, Release, ReleaseAction, ReleaseRequest,
-    Scope, Service, ServiceError, audit, served,
+    Scope, Service, ServiceError, WebhookEvent, audit, served,
 };
 
 /// The longest reason, in characters.
@@ -139,6 +140,7 @@ impl Service {
                 &key.to_string(),
                 details,
             )?;
+            tell_of_release(transaction, release, sequence)?;
             if let Some(prepared) = prepared.take() {
                 prepared.make_current()?;
             }
@@ -283,6 +285,24 @@ impl Service {
         }
         details
     }
+}
+
+/// Tells webhooks of a release.
+fn tell_of_release(
+    transaction: &Transaction<'_>,
+    release: &Release,
+    sequence: u64,
+) -> Result<(), ServiceError> {
+    let event = match release.action {
+        ReleaseAction::Release => WebhookEvent::Released,
+        ReleaseAction::Rollback => WebhookEvent::RolledBack,
+        ReleaseAction::Withdraw => WebhookEvent::Withdrawn,
+    };
+    let data = json!({
+        "library": release.key.library, "channel": release.key.channel, "sequence": sequence,
+        "digest": release.digest, "actor": release.actor, "reason": release.reason,
+    });
+    tell_webhooks(transaction, event, &release.key.machine, &data)
 }
 
 fn check_reason(request: &ReleaseRequest) -> Result<(), ServiceError> {

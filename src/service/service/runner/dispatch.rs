@@ -78,6 +78,11 @@ impl Service {
                 "the configuration has no machine `{name}` any more; add it, or cancel the task"
             )));
         };
+        if let Some(schedule) = &task.schedule
+            && let Some(reason) = self.schedule_obstacle(schedule)?
+        {
+            return Ok(Some(reason));
+        }
         if let Some(reason) = busy_reason(&self.runner.lock_state(), task, plan, machine) {
             return Ok(Some(reason));
         }

@@ -26,6 +26,8 @@ pub(super) struct WaitingTask {
     /// The outcome of a child that succeeded, if the service stopped before adding its table.
     pub(super) outcome: Option<String>,
     pub(super) has_overrides: bool,
+    /// The name of its schedule, unless it has been started before.
+    pub(super) schedule: Option<String>,
 }
 
 impl WaitingTask {
@@ -35,7 +37,8 @@ impl WaitingTask {
         let query = "SELECT task.id, kind, machine.name, \
              coalesce(campaign, (SELECT version.campaign FROM version \
              WHERE version.machine = task.machine AND version.digest = task.digest)), \
-             digest, reason, cancel_asked, CASE exit_code WHEN 0 THEN outcome END, request \
+             digest, reason, cancel_asked, CASE exit_code WHEN 0 THEN outcome END, request, \
+             CASE attempts WHEN 0 THEN schedule END \
              FROM task JOIN machine ON machine.id = task.machine \
              WHERE state = 'waiting' AND follows IS NULL ORDER BY task.id";
         query_rows(connection, query, [], |row| {
@@ -51,6 +54,7 @@ impl WaitingTask {
                 cancel_asked: row.get(6)?,
                 outcome: row.get(7)?,
                 has_overrides: !request.overrides.is_empty(),
+                schedule: row.get(9)?,
             })
         })
     }

@@ -15,9 +15,11 @@ use super::plan::WaitingTask;
 use super::steps::describe_failure;
 use super::whole::StartFailure;
 use crate::database::{lock_ignoring_poison, machine_id, now_milliseconds, unreadable_column};
+use crate::schedules::note_task_ends;
 use crate::tasks::cancel;
 use crate::trends::record_points;
-use crate::{Service, ServiceError, TaskId, TaskKind};
+use crate::webhooks::tell_webhooks;
+use crate::{Service, ServiceError, TaskId, TaskKind, WebhookEvent};
 
 /// The number of consecutive environment failures without progress after which a task fails.
 pub(super) const MOST_FAILURES: u32 = 3;
@@ -365,6 +367,27 @@ pub(super) fn is_transient(ended: &Result<ChildExit, StartFailure>) -> bool {
     }
 }
 
+/// Tells webhooks of a task that failed.
+fn tell_of_failure(
+    transaction: &Transaction<'_>,
+    id: TaskId,
+    reason: &str,
+) -> Result<(), ServiceError> {
+    let query = "SELECT machine.name, kind, campaign.path, task.actor, task.schedule FROM task \
+                 JOIN machine ON machine.id = task.machine LEFT JOIN campaign ON campaign.id = task.campaign \
+                 WHERE task.id = ?1";
+    let (machine, data) = transaction.query_row(query, [id], |row| {
+        let (kind, actor): (String, String) = (row.get(1)?, row.get(3)?);
+        let (campaign, schedule): (Option<String>, Option<String>) = (row.get(2)?, row.get(4)?);
+        let machine: String = row.get(0)?;
+        let data = json!({
+            "task": id, "kind": kind, "campaign": campaign, "actor": actor, "schedule": schedule, "reason": reason,
+        });
+        Ok((machine, data))
+    })?;
+    tell_webhooks(transaction, WebhookEvent::TaskFailed, &machine, &data)
+}
+
 /// Ends a task, and the tasks that wait for its result. Returns all of them.
 fn end_with_followers(
     transaction: &Transaction<'_>,
@@ -383,12 +406,17 @@ fn end_with_followers(
         "UPDATE task SET state = ?2, reason = ?3, exit_code = ?4, outcome = ?5, ended_at = ?6 \
          WHERE follows = ?1 AND state = 'waiting' RETURNING id",
     )?;
-    let reason = format!("as task {id}: {reason}");
+    let own_reason = reason;
+    let reason = format!("as task {id}: {own_reason}");
     let followers = statement.query_map(
         params![id, state, reason, code, outcome, now_milliseconds()],
         |row| row.get(0),
     )?;
     let mut changed = vec![id];
     changed.extend(followers.collect::<Result<Vec<TaskId>, _>>()?);
+    note_task_ends(transaction, &changed, state, own_reason)?;
+    if state == "failed" {
+        tell_of_failure(transaction, id, own_reason)?;
+    }
     Ok(changed)
 }

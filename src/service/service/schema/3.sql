@@ -26,7 +26,9 @@ CREATE TABLE series (
     bytes INTEGER NOT NULL,
     operators TEXT NOT NULL,
     chosen TEXT NOT NULL,
-    UNIQUE (machine, library, via, collective, nodes, ppn, bytes, operators, chosen)
+    -- That of the data of an irregular collective; empty for others.
+    distribution TEXT NOT NULL,
+    UNIQUE (machine, library, via, collective, nodes, ppn, bytes, operators, chosen, distribution)
 ) STRICT;
 
 -- What a task measured.

@@ -22,7 +22,7 @@ use crate::{
 const MOST_LOG: u64 = 256 << 10;
 
 const COLUMNS: &str = "SELECT task.id, request, campaign.name, state, reason, follows, actor, submitted_at, \
-     started_at, ended_at, attempts, exit_code, expected_node_seconds, node_seconds, outcome \
+     started_at, ended_at, attempts, exit_code, expected_node_seconds, node_seconds, outcome, schedule \
      FROM task LEFT JOIN campaign ON campaign.id = task.campaign";
 
 impl Service {
@@ -83,7 +83,7 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotFound`] of the machine; SQLite.
     pub fn node_seconds_this_month(&self, machine: &str) -> Result<f64, ServiceError> {
-        let today = jiff::Timestamp::now().to_zoned(TimeZone::UTC);
+        let today = self.clock.now().to_zoned(TimeZone::UTC);
         let first = date(today.year(), today.month(), 1).to_zoned(TimeZone::UTC);
         let first = first.map_or(0, |first| first.timestamp().as_millisecond());
         self.database.read(|connection| {
@@ -182,6 +182,7 @@ fn task_from_row(row: &Row<'_>) -> rusqlite::Result<Task> {
         reason: row.get(4)?,
         follows: row.get(5)?,
         actor: row.get(6)?,
+        schedule: row.get(15)?,
         submitted_at: to_timestamp(row.get(7)?)?,
         started_at: timestamp_column(row, 8)?,
         ended_at: timestamp_column(row, 9)?,

@@ -28,6 +28,21 @@ struct CheckedRequest {
     campaign: TaskCampaign,
 }
 
+/// Who submits a task.
+struct Origin<'a> {
+    actor: &'a str,
+    /// The idempotency key.
+    key: Option<&'a str>,
+    schedule: Option<ScheduledOrigin<'a>>,
+}
+
+/// The schedule that submits a task.
+struct ScheduledOrigin<'a> {
+    name: &'a str,
+    /// The time or event that made it due.
+    why: &'a str,
+}
+
 impl Service {
     /// Adds a task to the queue. Repeating a request with the same idempotency key and actor adds nothing. If an
     /// earlier task that waits or runs does the same work, the new one waits for it and takes its result.
@@ -47,17 +62,22 @@ impl Service {
         let mut request = request.clone();
         request.machine = Some(machine.name.clone());
         let json = serde_json::to_string(&request).map_err(invalid_json)?;
-        let earlier = self
-            .database
-            .read(|connection| find_earlier_task(connection, actor, idempotency_key, &json))?;
+        let earlier = self.database.read(|connection| {
+            find_earlier_task(connection, &actor.name, idempotency_key, &json)
+        })?;
         if let Some(task) = earlier {
             let is_new = false;
             return Ok(Submitted { task, is_new });
         }
         let prepared = self.read_request(machine, request, json)?;
-        let submitted = self
-            .database
-            .write(|transaction| add_task(transaction, actor, &prepared, idempotency_key))?;
+        let submitted = self.database.write(|transaction| {
+            let origin = Origin {
+                actor: &actor.name,
+                key: idempotency_key,
+                schedule: None,
+            };
+            add_task(transaction, &prepared, &origin)
+        })?;
         if submitted.is_new {
             self.feed.send(Notice::Task {
                 task: Box::new(submitted.task.clone()),
@@ -67,8 +87,51 @@ impl Service {
         Ok(submitted)
     }
 
+    /// Adds the task of a schedule to the queue; `record` adds to the transaction. `why` is recorded in the audit.
+    ///
+    /// # Errors
+    /// As [`Service::submit_task`], but for scopes.
+    pub(crate) fn submit_for_schedule(
+        &self,
+        schedule: &str,
+        request: &TaskRequest,
+        why: &str,
+        record: impl FnOnce(&Transaction<'_>, TaskId) -> Result<(), ServiceError>,
+    ) -> Result<Task, ServiceError> {
+        let name = request.machine.as_deref().unwrap_or_default();
+        let machine = self.configuration.find_machine(name)?;
+        let json = serde_json::to_string(request).map_err(invalid_json)?;
+        let prepared = self.read_request(machine, request.clone(), json)?;
+        let origin = Origin {
+            actor: &format!("schedule {schedule}"),
+            key: None,
+            schedule: Some(ScheduledOrigin {
+                name: schedule,
+                why,
+            }),
+        };
+        self.database.write(|transaction| {
+            let added = add_task(transaction, &prepared, &origin)?;
+            record(transaction, added.task.id)?;
+            Ok(added.task)
+        })
+    }
+
+    /// Checks a request whose machine is known, as [`Service::submit_task`] does.
+    ///
+    /// # Errors
+    /// As [`Service::submit_task`], but for scopes and keys.
+    pub(crate) fn check_request(
+        &self,
+        machine: &ServiceMachine,
+        request: &TaskRequest,
+    ) -> Result<(), ServiceError> {
+        self.read_request(machine, request.clone(), String::new())
+            .map(drop)
+    }
+
     /// The machine of a request. Other machines than the actor's are not named, nor whether they exist.
-    fn requested_machine(
+    pub(crate) fn requested_machine(
         &self,
         actor: &Actor,
         request: &TaskRequest,
@@ -168,7 +231,7 @@ fn invalid_json(error: serde_json::Error) -> ServiceError {
 /// The task that an actor submitted earlier with this key.
 fn find_earlier_task(
     connection: &Connection,
-    actor: &Actor,
+    actor: &str,
     key: Option<&str>,
     json: &str,
 ) -> Result<Option<Task>, ServiceError> {
@@ -176,7 +239,7 @@ fn find_earlier_task(
     let mut statement = connection
         .prepare_cached("SELECT id, request FROM task WHERE actor = ?1 AND idempotency_key = ?2")?;
     let found: Option<(TaskId, String)> = statement
-        .query_row([&*actor.name, key], |row| Ok((row.get(0)?, row.get(1)?)))
+        .query_row([actor, key], |row| Ok((row.get(0)?, row.get(1)?)))
         .optional()?;
     match found {
         None => Ok(None),
@@ -190,16 +253,15 @@ fn find_earlier_task(
 /// Adds a task, unless a concurrent request with the same key has added it.
 fn add_task(
     transaction: &Transaction<'_>,
-    actor: &Actor,
     prepared: &CheckedRequest,
-    key: Option<&str>,
+    origin: &Origin<'_>,
 ) -> Result<Submitted, ServiceError> {
     let CheckedRequest {
         request,
         json,
         campaign,
     } = prepared;
-    if let Some(task) = find_earlier_task(transaction, actor, key, json)? {
+    if let Some(task) = find_earlier_task(transaction, origin.actor, origin.key, json)? {
         let is_new = false;
         return Ok(Submitted { task, is_new });
     }
@@ -223,10 +285,12 @@ fn add_task(
     let row = campaign_row(transaction, campaign)?;
     let (kind, table) = (request.kind.to_string(), request.table.as_ref());
     let table = table.map(crate::Digest::as_str);
+    // A task that waits for the windows of its schedule must not keep others waiting with it.
     let mut alike = transaction.prepare_cached(
         "SELECT id FROM task WHERE state IN ('waiting', 'running') AND machine = ?1 AND kind = ?2 \
          AND campaign IS ?3 AND digest IS ?4 AND json_extract(request, '$.deployment') IS ?5 \
          AND follows IS NULL AND cancel_asked = 0 \
+         AND (schedule IS NULL OR state = 'running') \
          ORDER BY id LIMIT 1",
     )?;
     let deployment: Option<&str> = request.deployment.map(Into::into);
@@ -245,17 +309,31 @@ fn add_task(
         .then(|| campaign.budget_seconds * largest_node_count(campaign));
     transaction.execute(
         "INSERT INTO task (kind, machine, campaign, digest, request, state, reason, follows, actor, \
-         idempotency_key, submitted_at, expected_node_seconds) \
-         VALUES (?1, ?2, ?3, ?4, ?5, 'waiting', ?6, ?7, ?8, ?9, ?10, ?11)",
+         idempotency_key, submitted_at, expected_node_seconds, schedule) \
+         VALUES (?1, ?2, ?3, ?4, ?5, 'waiting', ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
         params![
-            kind, machine, row, table, json, reason, follows, actor.name, key, now_milliseconds(), expected
+            kind,
+            machine,
+            row,
+            table,
+            json,
+            reason,
+            follows,
+            origin.actor,
+            origin.key,
+            now_milliseconds(),
+            expected,
+            origin.schedule.as_ref().map(|schedule| schedule.name)
         ],
     )?;
     let id = TaskId::try_from(transaction.last_insert_rowid()).unwrap_or_default();
-    let details: Value = serde_json::from_str(json).map_err(invalid_json)?;
+    let mut details: Value = serde_json::from_str(json).map_err(invalid_json)?;
+    if let Some(schedule) = &origin.schedule {
+        details["why"] = schedule.why.into();
+    }
     audit::record_action(
         transaction,
-        &actor.name,
+        origin.actor,
         "task.submit",
         &format!("task {id}"),
         &details,

@@ -13,11 +13,14 @@ mod findings;
 mod lookup;
 mod machines;
 mod records;
+mod schedules;
 mod session;
 mod tables;
 mod tasks;
+mod webhooks;
 
 pub(crate) use self::findings::{find_visible_finding, find_visible_trend};
+pub(crate) use self::schedules::find_visible_schedule;
 pub(crate) use self::tables::{write_difference, write_export};
 
 /// All routes of the interface, with their parts of the OpenAPI document.
@@ -46,8 +49,19 @@ pub(crate) fn build_router() -> OpenApiRouter<App> {
         .routes(routes!(findings::get_finding, findings::decide_finding))
         .routes(routes!(findings::list_series))
         .routes(routes!(findings::get_trend))
+        .routes(routes!(schedules::list_schedules))
+        .routes(routes!(
+            schedules::get_schedule,
+            schedules::put_schedule,
+            schedules::remove_schedule
+        ))
+        .routes(routes!(schedules::pause_schedule))
+        .routes(routes!(schedules::resume_schedule))
         .routes(routes!(records::list_tokens, records::make_token))
         .routes(routes!(records::revoke_token))
         .routes(routes!(records::read_audit))
+        .routes(routes!(webhooks::list_webhooks, webhooks::make_webhook))
+        .routes(routes!(webhooks::remove_webhook))
+        .routes(routes!(webhooks::test_webhook))
         .routes(routes!(session::begin_session, session::end_session))
 }

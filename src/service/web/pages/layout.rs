@@ -23,9 +23,10 @@ pub(super) struct Frame<'a> {
 /// The address of the feed of all events.
 pub(super) const EVENTS: Option<&str> = Some("/api/v1/events");
 
-const PLACES: [(&str, &str); 8] = [
+const PLACES: [(&str, &str); 9] = [
     ("/", "Overview"),
     ("/queue", "Queue"),
+    ("/schedules", "Schedules"),
     ("/campaigns", "Campaigns"),
     ("/tables", "Tables"),
     ("/channels", "Channels"),
@@ -34,7 +35,11 @@ const PLACES: [(&str, &str); 8] = [
     ("/fleet", "Fleet"),
 ];
 /// The entries of the navigation for administrators.
-const ADMIN_PLACES: [(&str, &str); 2] = [("/tokens", "Tokens"), ("/audit", "Audit")];
+const ADMIN_PLACES: [(&str, &str); 3] = [
+    ("/tokens", "Tokens"),
+    ("/webhooks", "Webhooks"),
+    ("/audit", "Audit"),
+];
 
 impl<'a> Frame<'a> {
     pub(super) fn new(title: &'a str, visitor: Option<&'a Visitor>, place: &'a str) -> Self {

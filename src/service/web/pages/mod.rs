@@ -16,12 +16,14 @@ mod overview;
 mod progress;
 mod queue;
 mod release;
+mod schedules;
 mod submit;
 mod table;
 mod tables;
 mod task;
 mod tokens;
 mod trends;
+mod webhooks;
 
 use axum::Router;
 use axum::response::Html;
@@ -73,9 +75,19 @@ pub(crate) fn build_router() -> Router<App> {
             "/findings/{id}",
             get(findings::show_finding).post(findings::decide_finding),
         )
+        .route("/schedules", get(schedules::list_schedules))
+        .route("/schedules/{name}", get(schedules::show_schedule))
+        .route("/schedules/{name}/pause", post(schedules::pause_schedule))
+        .route("/schedules/{name}/resume", post(schedules::resume_schedule))
         .route("/fleet", get(fleet::show_fleet))
         .route("/tokens", get(tokens::list_tokens).post(tokens::make_token))
         .route("/tokens/{id}/revoke", post(tokens::revoke_token))
+        .route(
+            "/webhooks",
+            get(webhooks::list_webhooks).post(webhooks::make_webhook),
+        )
+        .route("/webhooks/{id}/test", post(webhooks::test_webhook))
+        .route("/webhooks/{id}/remove", post(webhooks::remove_webhook))
         .route("/audit", get(audit::show_entries))
         .merge(assets::build_router())
 }

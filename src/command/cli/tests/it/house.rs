@@ -59,6 +59,10 @@ const SHARED_NAMES: &[(&str, &str)] = &[
     ("Call", "a call on MPI; a call whose time is predicted"),
     ("Message", "in simulated time; in steps"),
     ("Parameters", "numbers in schedules; as people write them"),
+    (
+        "Schedule",
+        "steps of a collective; times of a service's tasks",
+    ),
     ("Segment", "of a curve; of a trace"),
     ("Verdict", "of a decision, a proof, and a validation"),
     ("Work", "of a trace; in steps"),

@@ -2,7 +2,7 @@
 
 use answers::{
     ChannelKey, Gate, GateState, MadeToken, Overrides, Release, ReleaseAction, ReleaseChannel,
-    Scope, Task, TaskKind, TaskRequest, TaskState, TokenRow,
+    SchedulePause, Scope, Task, TaskKind, TaskRequest, TaskState, TokenRow,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -50,6 +50,7 @@ fn task(state: TaskState, code: Option<i32>) -> Value {
         reason: "because".to_owned(),
         follows: None,
         actor: "me".to_owned(),
+        schedule: None,
         submitted_at: SINCE.parse().unwrap(),
         started_at: None,
         ended_at: None,
@@ -417,6 +418,161 @@ fn only_the_new_token_is_printed() {
     );
 }
 
+fn schedule(paused: Option<SchedulePause>) -> Value {
+    let Value::Object(task) = task(TaskState::Waiting, None) else {
+        panic!("a task");
+    };
+    of_later_version(&json!({
+        "name": "nightly", "revision": 12, "time_zone": "UTC", "changed_by": "me", "changed_at": SINCE,
+        "definition": {"task": task["request"], "times": "30 2 * * *", "later": true},
+        "failures": 2, "next_at": SINCE, "last_task": 7, "paused": paused,
+    }))
+}
+
+#[test]
+fn a_schedule_is_put_at_the_revision_that_was_read() {
+    let args = [
+        "schedule",
+        "nightly",
+        "check",
+        "--machine",
+        "local",
+        "--channel",
+        "openmpi-4.1.4/production",
+        "--times",
+        "30 2 * * *",
+        "--window",
+        "22:00-06:00",
+        "--on",
+        "fingerprint,suspicion",
+    ];
+    let definition = json!({
+        "task": {"kind": "check", "machine": "local", "overrides": {}},
+        "channel": {"library": "openmpi-4.1.4", "channel": "production"},
+        "times": "30 2 * * *", "windows": ["22:00-06:00"],
+        "events": {"fingerprint": true, "suspicion": true},
+    });
+    let answer = |request: &HttpRequest| {
+        let body = schedule(None).to_string();
+        let headers = [("content-type", "application/json"), ("etag", "\"11\"")];
+        assert!(["GET", "PUT"].contains(&&*request.method));
+        Reply::new(200, &headers, body)
+    };
+    let (ran, asked) = ask(&args, answer);
+    let expected = "schedule nightly comes next at 2026-11-20T12:00:00Z (revision 12)\n";
+    assert_eq!(ran.good().out, expected);
+    assert_eq!(asked[1].path, "/api/v1/schedules/nightly");
+    assert_eq!(asked[1].headers["if-match"], "\"11\"");
+    assert_eq!(body(&asked[1]), definition);
+    // A new one must not exist yet.
+    let (_, asked_new) = ask(&args, |request| match &*request.method {
+        "GET" => Reply::problem(404, "there is none"),
+        _ => Reply::json(201, &schedule(None).to_string()),
+    });
+    assert_eq!(asked_new[1].headers["if-none-match"], "*");
+    let expecting = [&args[..], &["--expect", "0"]].concat();
+    let (refused, asked_at_once) = ask(&expecting, |_| Reply::problem(412, "it has changed"));
+    assert_eq!((refused.code, asked_at_once.len()), (Some(1), 1));
+    let wrong = ["schedule", "nightly", "check", "--channel", "production"];
+    let (usage, _) = ask(&wrong, |_| Reply::problem(500, "never asked"));
+    assert_eq!(usage.code, Some(2));
+}
+
+#[test]
+fn schedules_are_listed_paused_resumed_and_removed() {
+    let pause = SchedulePause {
+        by: "ann".to_owned(),
+        reason: "maintenance".to_owned(),
+        at: SINCE.parse().unwrap(),
+    };
+    let list = json!([schedule(Some(pause.clone()))]).to_string();
+    let (listed, asked) = ask(&["schedules", "--machine", "local"], move |_| {
+        Reply::json(200, &list)
+    });
+    let out = listed.good().out;
+    assert!(
+        out.contains("ann: maintenance") && out.contains("30 2 * * *"),
+        "{out}"
+    );
+    assert_eq!(asked[0].path, "/api/v1/schedules?machine=local");
+    for verb in ["pause", "resume"] {
+        let paused = (verb == "pause").then(|| pause.clone());
+        let answer = schedule(paused).to_string();
+        let args = [verb, "nightly", "--reason", "maintenance"];
+        let (ran, asked) = ask(&args, move |_| Reply::json(200, &answer));
+        assert_eq!(ran.good().out.contains("is paused by ann"), verb == "pause");
+        assert_eq!(asked[0].path, format!("/api/v1/schedules/nightly/{verb}"));
+        assert_eq!(body(&asked[0]), json!({"reason": "maintenance"}));
+    }
+    let (removed, asked) = ask(&["unschedule", "nightly"], |_| Reply::new(204, &[], ""));
+    assert_eq!(removed.good().out, "schedule nightly is removed\n");
+    assert_eq!(
+        (&*asked[0].method, &*asked[0].headers["if-match"]),
+        ("DELETE", "*")
+    );
+}
+
+#[test]
+fn findings_are_listed_shown_and_decided() {
+    let finding = json!({
+        "id": 3, "machine": "hydra", "library": "openmpi-4.1.4", "cause": "algorithm", "slower": true, "state": "open",
+        "found_at": SINCE, "later": 1,
+        "changes": [{
+            "series": 1, "name": "bcast 1x2 64: bcast/chain", "quantity": "ratio", "before": 0.5, "after": 0.75,
+            "began_at": SINCE, "found_by": 9,
+        }],
+        "notes": [{"at": SINCE, "actor": "ann", "state": "open", "reason": "was not the switch"}],
+    });
+    let mut listed = finding.clone();
+    listed["changes"] = json!(1);
+    let page = json!({"items": [listed], "next": 3}).to_string();
+    let list_args = [
+        "findings",
+        "--state",
+        "open",
+        "--machine",
+        "hydra",
+        "--limit",
+        "1",
+    ];
+    let (ran, asked) = ask(&list_args, move |_| Reply::json(200, &page));
+    let out = ran.good().out;
+    assert!(
+        out.contains("choice slower") && out.contains("--before 3"),
+        "{out}"
+    );
+    assert_eq!(
+        asked[0].path,
+        "/api/v1/findings?state=open&machine=hydra&limit=1"
+    );
+    let whole = finding.to_string();
+    let (shown, _) = ask(&["finding", "3"], move |_| Reply::json(200, &whole));
+    let shown = shown.good().out;
+    for part in [
+        "finding 3 (open) on hydra",
+        "bcast 1x2 64: bcast/chain",
+        "0.500",
+        "0.750",
+        "ann: open, was not the switch",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let decided = finding.to_string();
+    let args = ["triage", "3", "accepted", "--reason", "new switch"];
+    let (accepted, requests) = ask(&args, move |_| Reply::json(200, &decided));
+    assert_eq!(accepted.good().out, "finding 3 is accepted\n");
+    assert_eq!(
+        (&*requests[0].method, &*requests[0].path),
+        ("PATCH", "/api/v1/findings/3")
+    );
+    assert_eq!(
+        body(&requests[0]),
+        json!({"state": "accepted", "reason": "new switch"})
+    );
+    let (refused, _) = ask(&args, |_| Reply::problem(409, "is accepted already"));
+    assert_eq!(refused.code, Some(1));
+}
+
 #[test]
 fn remote_lookup_sends_the_query_of_colltune_lookup() {
     let args = [
@@ -471,6 +627,8 @@ fn no_answer_of_a_service_is_reported_as_a_bug() {
             &["task", "7"],
             &["channels"],
             &["tokens"],
+            &["schedules"],
+            &["pause", "x", "--reason", "y"],
             &["log", "7"],
             &["tokens", "--make", "x", "--scope", "read"],
             &["cancel", "7"],

@@ -9,3 +9,4 @@ mod hostile;
 mod place;
 mod pulling;
 mod stages;
+mod webhooks;

@@ -42,7 +42,7 @@ fn the_example_states_the_defaults() {
 fn the_examples_of_other_values_are_valid_and_every_key_is_shown() {
     let text = fs::read_to_string(example()).expect("read");
     let blocks = testkit::commented_examples(&text);
-    assert_eq!(blocks.len(), 4);
+    assert_eq!(blocks.len(), 5);
     for block in &blocks {
         valid(
             &block
@@ -72,6 +72,7 @@ fn the_examples_of_other_values_are_valid_and_every_key_is_shown() {
 fn values_are_read_as_documented() {
     let configuration = valid(
         "folder: .\nstate: ./var/../state\nlisten: unix:run/a.sock\nbehind_proxy: true\nlongest_wall_time: 1d12h\n\
+         time_zone: Europe/Berlin\n\
          gates: {validation_days: 7}\nmachines:\n- name: 1\n  campaigns: a/*.yaml\n- name: b.c_d-e\n  tasks: 4\n  \
          node_hours: 0.5\n",
     );
@@ -86,6 +87,7 @@ fn values_are_read_as_documented() {
         Duration::from_secs(36 * 3600)
     );
     assert_eq!(configuration.validation_days, 7);
+    assert_eq!(configuration.time_zone.iana_name(), Some("Europe/Berlin"));
     let [one, other] = &configuration.machines[..] else {
         panic!("{configuration:?}");
     };
@@ -191,6 +193,15 @@ fn refusals_name_line_field_and_help() {
 1 | longest_wall_time: 7
   |                    ^
   = help: the unit is required: s, m, h or d",
+        ),
+        (
+            "time_zone: Berlin\n",
+            "`Berlin` is no time zone
+ --> service.yaml:1:12 (time_zone)
+  |
+1 | time_zone: Berlin
+  |            ^^^^^^
+  = help: write the name of one in the IANA database, as in `Europe/Berlin`, or `UTC`",
         ),
         (
             "folder: nowhere\n",

@@ -14,5 +14,7 @@ mod nodes;
 mod publish;
 mod queue;
 mod releases;
+mod schedules;
 mod tokens;
 mod versions;
+mod webhooks;

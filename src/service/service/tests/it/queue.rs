@@ -5,5 +5,6 @@ mod campaigns;
 mod endings;
 mod fixture;
 mod order;
+mod scheduled;
 mod table_tasks;
 mod watching;

@@ -55,6 +55,7 @@ fn every_answer_has_a_documented_status() {
             ("{other}", [old.as_str(), unknown.as_str(), "0"]),
             ("{format}", ["c-header", "openmpi", "other"]),
             ("{id}", ["1", "12", "x"]),
+            ("{name}", ["nightly", "unknown", "%00"]),
         ];
         for (headers, body) in [
             (vec![], ""),
@@ -156,6 +157,7 @@ fn conditions_do_not_change_how_requests_are_refused() {
                 .replace("{digest}", &unknown)
                 .replace("{other}", &unknown)
                 .replace("{format}", "openmpi")
+                .replace("{name}", "unknown")
                 .replace("{id}", "12");
             let line = format!("{method} {path}");
             for authorization in [&bearer, &elsewhere] {

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
+mod dashboard;
 mod document;
 mod encrypted;
 mod ending;
@@ -17,5 +18,7 @@ mod pools;
 mod proxied;
 mod releases;
 mod restricted;
+mod schedules;
 mod statuses;
 mod visitors;
+mod webhooks;

@@ -2,8 +2,9 @@
 
 use printable::is_unprintable;
 use service::{
-    Actor, ChannelKey, Digest, NewToken, ReleaseAction, ReleaseChannel, ReleaseRequest, Scope,
-    TaskKind, TaskRequest,
+    Actor, ChannelKey, Configuration, Digest, ExpectedRevision, NewToken, ReleaseAction,
+    ReleaseChannel, ReleaseRequest, ScheduleDefinition, ScheduleEvents, Scope, TaskKind,
+    TaskRequest,
 };
 use testkit::html;
 
@@ -45,8 +46,13 @@ pub(crate) fn admin() -> Actor {
 
 impl Busy {
     pub(crate) fn new(open_reading: bool) -> Self {
+        Self::with(|configuration| configuration.open_reading = open_reading)
+    }
+
+    /// With another configuration.
+    pub(crate) fn with(change: impl FnOnce(&mut Configuration)) -> Self {
         let site = Site::with(|configuration, folder| {
-            configuration.open_reading = open_reading;
+            change(configuration);
             std::fs::create_dir(folder.join("tuning")).unwrap();
             let example = include_str!("../../../../../tuning/simulated-hydra.yaml");
             std::fs::write(folder.join(CAMPAIGN), example).unwrap();
@@ -65,6 +71,7 @@ impl Busy {
             release(&site, digest);
         }
         submit(&site);
+        schedule(&site);
         let database = site.folder().join("service/service.db");
         let database = rusqlite::Connection::open(database).unwrap();
         database
@@ -96,6 +103,8 @@ impl Busy {
             "/findings",
             "/findings?state=open",
             "/findings/1",
+            "/schedules",
+            "/schedules/nightly",
             "/fleet",
         ]
         .map(str::to_owned)
@@ -148,7 +157,7 @@ pub(crate) fn add_trend(database: &rusqlite::Connection, machine: &str, name: &s
     let id = "(SELECT id FROM machine WHERE name = ?1)";
     let statements = [
         format!(
-            "INSERT INTO series SELECT NULL, {id}, 'openmpi', 'driver', 'bcast', 1, 2, 64, 'any', ?2"
+            "INSERT INTO series SELECT NULL, {id}, 'openmpi', 'driver', 'bcast', 1, 2, 64, 'any', ?2, ''"
         ),
         format!(
             "INSERT INTO epoch SELECT NULL, {id}, 'openmpi-4.1.4', ?2, json_object('kernel', ?2), 1764400000000"
@@ -182,6 +191,30 @@ pub(crate) fn submit(site: &Site) {
         overrides: service::Overrides::default(),
     };
     site.service.submit_task(&admin(), &request, None).unwrap();
+}
+
+/// Adds a schedule of the campaign, and pauses and resumes it.
+fn schedule(site: &Site) {
+    let task = TaskRequest {
+        kind: TaskKind::Tune,
+        machine: None,
+        campaign: Some(CAMPAIGN.to_owned()),
+        table: None,
+        deployment: None,
+        overrides: service::Overrides::default(),
+    };
+    let definition = ScheduleDefinition {
+        task,
+        channel: None,
+        times: Some("30 2 * * *".to_owned()),
+        events: ScheduleEvents::default(),
+        windows: vec!["22:00-06:00".to_owned()],
+    };
+    let expected = ExpectedRevision::Missing;
+    let put = site
+        .service
+        .put_schedule(&admin(), "nightly", &definition, expected);
+    put.unwrap();
 }
 
 fn release(site: &Site, digest: &Digest) {

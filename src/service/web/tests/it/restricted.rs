@@ -118,7 +118,7 @@ impl Divided {
         let unknown = Digest::of_bytes(b"none").to_string();
         let hidden = self.hidden.to_string();
         vec![
-            ("machine", MACHINE.to_owned(), "missing-machine".to_owned()),
+            ("machine", MACHINE.to_owned(), "absent-machine".to_owned()),
             ("digest", hidden.clone(), unknown.clone()),
             ("other", hidden, unknown),
             ("id", "1".to_owned(), "7777".to_owned()),

@@ -6,11 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-<<<<<<< HEAD
-const REQUIREMENTS: [(&str, &str); 37] = [
-=======
-const REQUIREMENTS: [(&str, &str); 32] = [
->>>>>>> h-service
+const REQUIREMENTS: &[(&str, &str)] = &[
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -78,12 +74,9 @@ const REQUIREMENTS: [(&str, &str); 32] = [
         "it needs root, util-linux, and this program in a folder that all users may read",
     ),
     ("newer MPI library", "`scripts/newer-mpi` installs three"),
-<<<<<<< HEAD
     ("ReFrame", "`scripts/python-tools reframe` installs it"),
     ("rpm and bubblewrap", SETUP),
-=======
     ("Prometheus", SETUP),
->>>>>>> h-service
     ("smpirun", SETUP),
     (
         "setuid programs",
@@ -99,16 +92,12 @@ const REQUIREMENTS: [(&str, &str); 32] = [
 const SETUP: &str = "`scripts/setup test` installs it";
 
 /// Requirements that may be missing in continuous integration, each with the reason.
-<<<<<<< HEAD
-const OPTIONAL: [(&str, &str); 11] = [
+const OPTIONAL: &[(&str, &str)] = &[
     ("container", "hosts and containers may forbid namespaces"),
     (
         "copy of this machine's files",
         "hosts and containers may forbid to mount file systems",
     ),
-=======
-const OPTIONAL: [(&str, &str); 8] = [
->>>>>>> h-service
     ("CPU with a name", "only x86 has one"),
     ("DuckDB", PACKAGE_INDEX),
     ("EasyBuild", PACKAGE_INDEX),
@@ -123,11 +112,8 @@ const OPTIONAL: [(&str, &str); 8] = [
         "hosts and containers may forbid namespaces to users",
     ),
     ("newer MPI library", PACKAGE_INDEX),
-<<<<<<< HEAD
     ("ReFrame", PACKAGE_INDEX),
-=======
     ("Prometheus", "not every distribution has a package of it"),
->>>>>>> h-service
 ];
 
 /// `scripts/setup test` succeeds without these.

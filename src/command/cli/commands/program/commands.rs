@@ -167,9 +167,9 @@ impl ProgramCommands {
         let mut command = match &self.program {
             Program::Launcher(line) => line.with_variables(of_ranks).map_err(TunerError::from)?,
             Program::Other(words) => {
-                let (first, rest) = words.split_first().unwrap_or((&EMPTY, &[]));
-                let mut command = Command::new(first);
-                command.args(rest);
+                let mut words = words.iter();
+                let mut command = Command::new(words.next().map_or(OsStr::new(""), OsStr::new));
+                command.args(words);
                 command
             }
         };
@@ -244,8 +244,6 @@ impl UsedTable<'_> {
         })
     }
 }
-
-static EMPTY: OsString = OsString::new();
 
 impl Program {
     fn parse(words: Vec<OsString>) -> Result<Self, CliError> {

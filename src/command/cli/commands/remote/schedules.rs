@@ -40,7 +40,7 @@ fn schedule_row(schedule: &Schedule) -> [String; 8] {
     let next = schedule.next_at.map(|at| at.to_string());
     let pause = schedule.paused.as_ref();
     let pause = pause.map(|pause| format!("{}: {}", pause.by, pause.reason));
-    let last_task = schedule.last_task.map(|task| task.to_string());
+    let last_task = schedule.last_task.map(|id| id.to_string());
     [
         schedule.name.clone(),
         task.machine.clone().unwrap_or_default(),

@@ -96,10 +96,10 @@ impl DeployedPlace {
         let image = self.place.path("image");
         let folder = self.place.path("").display().to_string();
         let root = folder.trim_end_matches('/');
-        for folder in [
+        for name in [
             "usr", "etc", "dev", "proc", "sys", "tmp", "home", "run", "var", "mnt", "opt",
         ] {
-            fs::create_dir_all(image.join(folder)).unwrap();
+            fs::create_dir_all(image.join(name)).unwrap();
         }
         fs::create_dir_all(image.join(root.trim_start_matches('/'))).unwrap();
         for file in ["passwd", "group", "hosts", "resolv.conf"] {

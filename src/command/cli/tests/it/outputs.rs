@@ -458,12 +458,12 @@ fn without_durations(text: &str) -> String {
     let mut parts = text.split(" time=\"");
     let first = parts.next().unwrap_or_default().to_owned();
     let others = parts.map(|part| part.split_once('"').map_or(part, |(_, rest)| rest));
-    let text = first + &others.collect::<String>();
+    let untimed = first + &others.collect::<String>();
     let without_seconds = |line: &str| match *line.split(',').collect::<Vec<_>>() {
         [pair, variant @ ("with" | "without"), _, figure] => format!("{pair},{variant},{figure}\n"),
         _ => format!("{line}\n"),
     };
-    text.lines().map(without_seconds).collect()
+    untimed.lines().map(without_seconds).collect()
 }
 
 #[test]

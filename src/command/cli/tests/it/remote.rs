@@ -486,7 +486,7 @@ fn schedules_are_listed_paused_resumed_and_removed() {
         at: SINCE.parse().unwrap(),
     };
     let list = json!([schedule(Some(pause.clone()))]).to_string();
-    let (listed, asked) = ask(&["schedules", "--machine", "local"], move |_| {
+    let (listed, asked_list) = ask(&["schedules", "--machine", "local"], move |_| {
         Reply::json(200, &list)
     });
     let out = listed.good().out;
@@ -494,7 +494,7 @@ fn schedules_are_listed_paused_resumed_and_removed() {
         out.contains("ann: maintenance") && out.contains("30 2 * * *"),
         "{out}"
     );
-    assert_eq!(asked[0].path, "/api/v1/schedules?machine=local");
+    assert_eq!(asked_list[0].path, "/api/v1/schedules?machine=local");
     for verb in ["pause", "resume"] {
         let paused = (verb == "pause").then(|| pause.clone());
         let answer = schedule(paused).to_string();
@@ -504,10 +504,13 @@ fn schedules_are_listed_paused_resumed_and_removed() {
         assert_eq!(asked[0].path, format!("/api/v1/schedules/nightly/{verb}"));
         assert_eq!(body(&asked[0]), json!({"reason": "maintenance"}));
     }
-    let (removed, asked) = ask(&["unschedule", "nightly"], |_| Reply::new(204, &[], ""));
+    let (removed, asked_removal) = ask(&["unschedule", "nightly"], |_| Reply::new(204, &[], ""));
     assert_eq!(removed.good().out, "schedule nightly is removed\n");
     assert_eq!(
-        (&*asked[0].method, &*asked[0].headers["if-match"]),
+        (
+            &*asked_removal[0].method,
+            &*asked_removal[0].headers["if-match"]
+        ),
         ("DELETE", "*")
     );
 }

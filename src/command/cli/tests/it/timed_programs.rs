@@ -55,18 +55,36 @@ fn prepared(program: &str) -> Place {
 
 const FIGURE: &str = r"Loop time of ([0-9.]+)$";
 
-/// Times a command by its figure, and returns the JSON and the exit code.
-fn time_figure(place: &Place, verb: &str, command: &str, further: &[&str]) -> (Value, Option<i32>) {
-    let mut args = vec![verb, "table.yaml", "--command", command, "--json"];
-    args.extend(["--figure", FIGURE, "--pairs", "6", "--quiet"]);
-    args.extend(further);
-    let output = place.command(&args).output().unwrap();
-    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-    let found = serde_json::from_slice(&output.stdout);
-    (
-        found.unwrap_or_else(|_| panic!("{errors}")),
-        output.status.code(),
-    )
+/// What `--figure` finds for a command, as JSON.
+struct Compared<'a> {
+    verb: &'a str,
+    command: &'a str,
+    further: &'a [&'a str],
+}
+
+impl Compared<'_> {
+    /// Times the command; the verdict and the exit code must be these.
+    #[track_caller]
+    fn expect(&self, place: &Place, verdict: &str, code: i32) -> Value {
+        let mut args = vec![self.verb, "table.yaml", "--command", self.command, "--json"];
+        args.extend(["--figure", FIGURE, "--pairs", "6", "--quiet"]);
+        args.extend(self.further);
+        let output = place.command(&args).output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        let read = serde_json::from_slice(&output.stdout);
+        let found: Value = read.unwrap_or_else(|_| panic!("{errors}"));
+        assert_eq!(found["verdict"], verdict, "{found}");
+        assert_eq!(output.status.code(), Some(code), "{found}");
+        found
+    }
+}
+
+fn compared<'a>(verb: &'a str, command: &'a str) -> Compared<'a> {
+    Compared {
+        verb,
+        command,
+        further: &[],
+    }
 }
 
 #[test]
@@ -74,9 +92,7 @@ fn a_figure_in_the_output_is_compared_in_pairs() {
     let place = prepared(PROGRAM);
     let before = place.files();
     for verb in ["validate", "check"] {
-        let (found, code) = time_figure(&place, verb, "mpirun -n 2 ./app", &[]);
-        assert_eq!(code, Some(0), "{found}");
-        assert_eq!(found["verdict"], "faster", "{found}");
+        let found = compared(verb, "mpirun -n 2 ./app").expect(&place, "faster", 0);
         assert_eq!(found["speedup"], 1.25, "{found}");
         assert_eq!(found["pairs"], 6, "{found}");
         // One pair does not count.
@@ -87,18 +103,12 @@ fn a_figure_in_the_output_is_compared_in_pairs() {
     }
     assert_eq!(place.files(), before, "no file is left");
     // The same figures as a rate.
-    let (found, code) = time_figure(
-        &place,
-        "check",
-        "mpirun -n 2 ./app",
-        &["--higher-is-better"],
-    );
-    assert_eq!(
-        (&found["verdict"], code),
-        (&"slower".into(), Some(1)),
-        "{found}"
-    );
-    let sentence = found["sentence"].as_str().unwrap();
+    let rate = Compared {
+        further: &["--higher-is-better"],
+        ..compared("check", "mpirun -n 2 ./app")
+    };
+    let slower = rate.expect(&place, "slower", 1);
+    let sentence = slower["sentence"].as_str().unwrap();
     assert!(sentence.contains("makes it slower"), "{sentence}");
 }
 
@@ -106,10 +116,9 @@ fn a_figure_in_the_output_is_compared_in_pairs() {
 fn scripts_get_the_table_through_the_launchers_that_they_call() {
     let place = prepared(PROGRAM);
     add_program(&place, "job.sh", "mpirun -n 2 ./app && mpirun -n 2 ./app");
-    let (found, _) = time_figure(&place, "validate", "./job.sh", &[]);
-    assert_eq!(found["verdict"], "faster", "{found}");
-    let (found, _) = time_figure(&place, "validate", "/bin/sh -c 'mpirun ./app'", &[]);
-    assert_eq!(found["verdict"], "faster", "{found}");
+    for command in ["./job.sh", "/bin/sh -c 'mpirun ./app'"] {
+        compared("validate", command).expect(&place, "faster", 0);
+    }
 }
 
 #[test]
@@ -163,12 +172,7 @@ fn a_program_that_fails_with_the_table_alone_is_a_loss() {
     }
     // A figure that it does not print with the table.
     let silent = prepared("[ -n \"$COLLTUNE_TABLE\" ] || echo 'Loop time of 2.0'");
-    let (found, code) = time_figure(&silent, "check", "mpirun ./app", &[]);
-    assert_eq!(
-        (&found["verdict"], code),
-        (&"fails".into(), Some(1)),
-        "{found}"
-    );
+    compared("check", "mpirun ./app").expect(&silent, "fails", 1);
     let always = prepared("exit 7");
     let ran = always.run(&["validate", "table.yaml", "--command", "mpirun ./app"]);
     ran.bad(
@@ -224,12 +228,7 @@ fn scripts_may_extend_their_search_path() {
         "job.sh",
         "PATH=$PATH:$PWD/own\nexport PATH\nmpirun ./app",
     );
-    let (found, code) = time_figure(&place, "check", "./job.sh", &[]);
-    assert_eq!(
-        (&found["verdict"], code),
-        (&"faster".into(), Some(0)),
-        "{found}"
-    );
+    let found = compared("check", "./job.sh").expect(&place, "faster", 0);
     assert_eq!(found["intercepted"], true, "{found}");
 }
 
@@ -237,12 +236,7 @@ fn scripts_may_extend_their_search_path() {
 fn runs_that_did_not_use_the_table_show_nothing() {
     let place = prepared(PROGRAM);
     // No launcher is called.
-    let (found, code) = time_figure(&place, "check", "./app", &[]);
-    assert_eq!(
-        (&found["verdict"], code),
-        (&"nothing_shown".into(), Some(3)),
-        "{found}"
-    );
+    let found = compared("check", "./app").expect(&place, "nothing_shown", 3);
     assert_eq!(found["intercepted"], false, "{found}");
     let sentence = found["sentence"].as_str().unwrap();
     assert!(sentence.contains("No call was intercepted"), "{sentence}");
@@ -290,14 +284,12 @@ fn the_librarys_own_settings_are_put_in_place_for_the_whole_program() {
                  - {from: 0, candidate: 'native:bcast/binomial', speedup: 1.5, confidence: high, confirmed: true}\n";
     let table = tables::table_yaml("by-hand", "openmpi", "4.1.4", rules);
     place.write("table.yaml", table);
-    let further = ["--deployment", "library"];
-    let (found, code) = time_figure(&place, "validate", "mpirun ./app", &further);
+    let with_settings = Compared {
+        further: &["--deployment", "library"],
+        ..compared("validate", "mpirun ./app")
+    };
     // 11 with the rules' file, 1 without.
-    assert_eq!(
-        (&found["verdict"], code),
-        (&"slower".into(), Some(1)),
-        "{found}"
-    );
+    let found = with_settings.expect(&place, "slower", 1);
     assert_eq!(found["variants"][1]["median"], 11.0, "{found}");
     assert_eq!(found["intercepted"], Value::Null, "{found}");
 }
@@ -306,13 +298,11 @@ fn the_librarys_own_settings_are_put_in_place_for_the_whole_program() {
 fn time_that_runs_out_ends_the_test() {
     let place = prepared(PROGRAM);
     add_program(&place, "slow", "mpirun ./app; /bin/sleep 0.4");
-    let (found, code) = time_figure(
-        &place,
-        "check",
-        "./slow",
-        &["--budget", "2s", "--times", "runs.csv"],
-    );
-    assert_eq!(code, Some(3), "{found}");
+    let short = Compared {
+        further: &["--budget", "2s", "--times", "runs.csv"],
+        ..compared("check", "./slow")
+    };
+    let found = short.expect(&place, "nothing_shown", 3);
     assert_eq!(found["out_of_time"], true, "{found}");
     assert!(place.read("runs.csv").lines().count() > 2);
 }

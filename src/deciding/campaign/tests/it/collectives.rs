@@ -299,9 +299,8 @@ fn distributions_that_a_call_cannot_have_are_refused() {
 /// A leader keeps the blocks of all ranks of its node twice, here 2 * 4 ranks * 8 ranks of them.
 #[test]
 fn an_alltoall_by_leaders_takes_part_while_its_memory_is_bounded() {
-    let campaign = campaign(
-        "launcher: simulated\nshapes: 2x4\ncollectives: alltoall\nsizes: [64M, 128M]\n",
-    );
+    let campaign =
+        campaign("launcher: simulated\nshapes: 2x4\ncollectives: alltoall\nsizes: [64M, 128M]\n");
     let takes_part = |cell: &Cell| {
         let candidates = campaign.candidates(cell, &|_| None).distinct;
         let mut names = candidates.iter().map(Candidate::algorithm);

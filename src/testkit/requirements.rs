@@ -6,7 +6,7 @@ use std::io::Write;
 use std::thread;
 
 /// The requirements' names in tests, each with its source.
-const REQUIREMENTS: [(&str, &str); 31] = [
+const REQUIREMENTS: [(&str, &str); 32] = [
     (
         "measuring programs",
         "`make test` builds them and names their folder in COLLTUNE_LIBDIR",
@@ -54,6 +54,7 @@ const REQUIREMENTS: [(&str, &str); 31] = [
         "MPI library with MPI_THREAD_MULTIPLE",
         "those of `scripts/setup test` have it",
     ),
+    ("mpi4py", "`scripts/mpi4py` installs it"),
     ("MPICH 4.0", SETUP),
     ("Open MPI 4.1", SETUP),
     (
@@ -76,7 +77,7 @@ const REQUIREMENTS: [(&str, &str); 31] = [
 const SETUP: &str = "`scripts/setup test` installs it";
 
 /// Requirements that may be missing in continuous integration, each with the reason.
-const OPTIONAL: [(&str, &str); 7] = [
+const OPTIONAL: [(&str, &str); 8] = [
     ("CPU with a name", "only x86 has one"),
     ("DuckDB", PACKAGE_INDEX),
     (
@@ -85,6 +86,7 @@ const OPTIONAL: [(&str, &str); 7] = [
     ),
     ("Intel MPI", PACKAGE_INDEX),
     ("Intel MPI Benchmarks", PACKAGE_INDEX),
+    ("mpi4py", PACKAGE_INDEX),
     (
         "namespace of another user",
         "hosts and containers may forbid namespaces to users",

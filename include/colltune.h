@@ -17,7 +17,9 @@
  * negative counts and invalid roots are errors of class MPI_ERR_COMM, MPI_ERR_COUNT and so on, even if the
  * MPI library was built without checks; all other handles must be valid handles of MPI.
  *
- * Threads: one at a time, as with MPI below MPI_THREAD_MULTIPLE; with that level colltune_load refuses.
+ * Threads: as with MPI. Below MPI_THREAD_MULTIPLE one at a time; with it, threads may use a table at the
+ * same time, for collectives on different communicators. colltune_load and colltune_free are collective,
+ * and no thread may use a table while it is freed.
  * Buffers: memory that the host can read and write. Device pointers are not supported: if a rank has
  * loaded a driver of accelerators, the library does everything, unless COLLTUNE_FORCE=accelerators is set.
  *
@@ -46,7 +48,7 @@ enum colltune_error {
     COLLTUNE_ERR_DIFFERS = 3,  /* not all ranks have read the same table with the same settings */
     COLLTUNE_ERR_LIBRARY = 4,  /* the table, or this library, was made for another MPI library, or
                                   for another version of it */
-    COLLTUNE_ERR_THREADS = 5,  /* MPI was started with MPI_THREAD_MULTIPLE */
+    COLLTUNE_ERR_THREADS = 5,  /* no longer returned: MPI_THREAD_MULTIPLE is supported */
     COLLTUNE_ERR_STATE = 6,    /* MPI is not running */
     COLLTUNE_ERR_MPI = 7,      /* an MPI call failed */
     COLLTUNE_ERR_NODE = 8      /* the table was made for nodes with another CPU than a rank has */

@@ -67,6 +67,7 @@ const REQUIREMENTS: &[(&str, &str)] = &[
         "MPI library with MPI_THREAD_MULTIPLE",
         "those of `scripts/setup test` have it",
     ),
+    ("mpi4py", "`scripts/mpi4py` installs it"),
     ("MPICH 4.0", SETUP),
     ("Open MPI 4.1", SETUP),
     (
@@ -107,6 +108,7 @@ const OPTIONAL: &[(&str, &str)] = &[
     ),
     ("Intel MPI", PACKAGE_INDEX),
     ("Intel MPI Benchmarks", PACKAGE_INDEX),
+    ("mpi4py", PACKAGE_INDEX),
     (
         "namespace of another user",
         "hosts and containers may forbid namespaces to users",

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr, c_char, c_double, c_int};
 use std::os::unix::ffi::OsStrExt;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use exec::constants::MPI_Comm;
 use files::Plain;
@@ -23,7 +23,6 @@ const ERR_ARGUMENT: c_int = 1;
 const ERR_TABLE: c_int = 2;
 const ERR_DIFFERS: c_int = 3;
 const ERR_LIBRARY: c_int = 4;
-const ERR_THREADS: c_int = 5;
 const ERR_STATE: c_int = 6;
 const ERR_MPI: c_int = 7;
 const ERR_NODE: c_int = 8;
@@ -32,13 +31,14 @@ const ERR_NODE: c_int = 8;
 #[derive(Debug)]
 pub struct CTable {
     pub(crate) dispatcher: Dispatcher,
-    shapes: RefCell<Vec<NamedRules>>,
+    /// Threads may ask at the same time.
+    shapes: Mutex<Vec<NamedRules>>,
 }
 
 /// The rules of one shape, with the candidates' names as C strings.
 #[derive(Debug)]
 struct NamedRules {
-    rules: Rc<CommunicatorRules>,
+    rules: Arc<CommunicatorRules>,
     /// The names, by the address of the choice in the rules.
     names: RefCell<HashMap<*const Choice, CString>>,
 }
@@ -114,7 +114,7 @@ pub unsafe extern "C" fn colltune_load(
         Ok(dispatcher) => {
             let made = CTable {
                 dispatcher,
-                shapes: RefCell::default(),
+                shapes: Mutex::default(),
             };
             // SAFETY: the caller promises that `table` may be written if it is not null, which has been checked.
             unsafe { *table = Box::into_raw(Box::new(made)) };
@@ -132,7 +132,6 @@ fn error_code(error: &RuntimeError) -> c_int {
         RuntimeError::TableMismatch(
             TableMismatch::Node { .. } | TableMismatch::Networks { .. },
         ) => ERR_NODE,
-        RuntimeError::Threads => ERR_THREADS,
         RuntimeError::NotRunning => ERR_STATE,
         RuntimeError::Length { .. }
         | RuntimeError::Root { .. }
@@ -209,7 +208,7 @@ impl CTable {
         shape: CommShape,
         choose: impl for<'r> Fn(&'r CommunicatorRules) -> &'r Choice,
     ) -> CDecision {
-        let mut shapes = self.shapes.borrow_mut();
+        let mut shapes = self.shapes.lock().unwrap_or_else(PoisonError::into_inner);
         let known = shapes.iter().position(|known| known.rules.shape() == shape);
         let place = known.unwrap_or_else(|| {
             shapes.push(NamedRules {

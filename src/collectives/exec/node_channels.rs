@@ -66,9 +66,11 @@ pub struct NodeChannels {
 struct TakenMemory(u64);
 
 impl TakenMemory {
-    fn new(bytes: u64) -> Self {
-        TAKEN.fetch_add(bytes, Ordering::Relaxed);
-        Self(bytes)
+    /// Takes as much, if this process then has at most `limit` bytes. Other threads may have taken what was left.
+    fn within_limit(bytes: u64, limit: u64) -> Option<Self> {
+        let with_these = |taken: u64| taken.checked_add(bytes).filter(|all| *all <= limit);
+        let taken = TAKEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_these);
+        taken.is_ok().then_some(Self(bytes))
     }
 }
 
@@ -167,7 +169,7 @@ fn open_on_node(
     }
     let ranks = node.size() as usize;
     if ranks == 1 {
-        return Ok(Ok((None, TakenMemory::new(0))));
+        return Ok(Ok((None, TakenMemory(0))));
     }
     let within = |bytes: u64| {
         SegmentLayout::within_limit(ranks, usize::try_from(bytes).unwrap_or(usize::MAX))
@@ -176,6 +178,7 @@ fn open_on_node(
     let Some(layout) = layout.filter(|layout| layout.bytes() as u64 <= node_left) else {
         return Ok(Err(NoChannels::Limit));
     };
+    let taken = TakenMemory::within_limit(layout.bytes() as u64, limit);
     let mut segment: Result<SharedSegment, Option<SegmentError>> = Err(None);
     let mut ticket = [0; Ticket::BYTES];
     if node.rank() == 0 {
@@ -188,7 +191,9 @@ fn open_on_node(
     if node.rank() > 0 {
         segment = SharedSegment::open(&Ticket::from_bytes(ticket)).map_err(Some);
     }
-    let taken = TakenMemory::new(layout.bytes() as u64);
+    let Some(taken) = taken else {
+        return Ok(Err(NoChannels::Limit));
+    };
     let channels = segment
         .and_then(|segment| Channels::new(segment, layout, node.rank() as usize).map_err(Some));
     Ok(match channels {

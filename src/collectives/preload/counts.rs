@@ -1,12 +1,13 @@
 //! Counts and times of the collectives that tables do not decide about, while a summary is asked for.
 //!
-//! Without one, a call costs what it takes to find that out, and is passed on. With one, no thread calls MPI at the same
-//! time as another: programs with `MPI_THREAD_MULTIPLE` have no table and so no summary. Nothing is borrowed during a call
-//! of the library, in which the program's own functions may run, such as an error handler, and call MPI.
+//! Without one, a call costs what it takes to find that out, and is passed on. With one, threads count one after the other.
+//! Nothing is locked during a call of the library: other threads may call it meanwhile, and the program's own functions may
+//! run in it, such as an error handler, and call MPI. A request that one thread completes may be another's at once; its
+//! time may then count for a message.
 
-use std::cell::RefCell;
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use mpi::ffi;
@@ -29,13 +30,13 @@ static COUNTS: AtomicPtr<Counts> = AtomicPtr::new(std::ptr::null_mut());
 /// What is counted.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
-    calls: RefCell<UnservedCalls>,
+    calls: Mutex<UnservedCalls>,
 }
 
 /// The counts in use.
 #[inline(always)]
 pub(crate) fn counts() -> Option<&'static Counts> {
-    // SAFETY: set by `start_counting`, and freed by `stop_counting` when no more calls can come. One thread at a time.
+    // SAFETY: set by `start_counting`, and freed by `stop_counting` when no more calls can come.
     unsafe { COUNTS.load(Ordering::Relaxed).as_ref() }
 }
 
@@ -53,7 +54,14 @@ pub(crate) fn stop_counting() -> Vec<UnservedRow> {
     }
     // SAFETY: made by `start_counting`; no later call finds it.
     let counts = unsafe { Box::from_raw(counts) };
-    counts.calls.into_inner().into_rows()
+    let calls = counts.calls.into_inner();
+    calls.unwrap_or_else(PoisonError::into_inner).into_rows()
+}
+
+impl Counts {
+    fn lock_calls(&self) -> MutexGuard<'_, UnservedCalls> {
+        self.calls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 // Methods that are named after the form of a collective are given its last argument: the communicator or the request.
@@ -67,9 +75,7 @@ impl Counts {
         call: impl FnOnce() -> c_int,
     ) -> c_int {
         let timed = TimedCall::make(call);
-        self.calls
-            .borrow_mut()
-            .add_calls(collective, 1, timed.seconds);
+        self.lock_calls().add_calls(collective, 1, timed.seconds);
         timed.code
     }
 
@@ -93,7 +99,7 @@ impl Counts {
                 .returned_request(request)
                 .filter(|request| !has_ended(*request))
         };
-        let mut calls = self.calls.borrow_mut();
+        let mut calls = self.lock_calls();
         calls.add_calls(collective, 1, timed.seconds);
         if let Some(returned) = expected {
             calls.expect(number(returned), collective, RequestKind::Once);
@@ -115,7 +121,7 @@ impl Counts {
         call: impl FnOnce() -> c_int,
     ) -> c_int {
         let timed = TimedCall::make(call);
-        let mut calls = self.calls.borrow_mut();
+        let mut calls = self.lock_calls();
         calls.add_calls(collective, 0, timed.seconds);
         // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded.
         if let Some(request) = unsafe { timed.returned_request(request) } {
@@ -130,7 +136,7 @@ impl Counts {
     /// Whether there are requests of collectives.
     #[inline]
     pub(crate) fn expect_requests(&self) -> bool {
-        self.calls.borrow().expects_any()
+        self.lock_calls().expects_any()
     }
 
     /// Makes a call that starts persistent requests.
@@ -150,7 +156,7 @@ impl Counts {
             return call();
         };
         let timed = TimedCall::make(call);
-        let mut calls = self.calls.borrow_mut();
+        let mut calls = self.lock_calls();
         calls.start(&given, timed.seconds, timed.code == 0);
         timed.code
     }
@@ -182,7 +188,7 @@ impl Counts {
                 Completed::None
             },
         };
-        let mut calls = self.calls.borrow_mut();
+        let mut calls = self.lock_calls();
         calls.complete(&given, timed.seconds, &back);
         timed.code
     }
@@ -206,7 +212,7 @@ impl Counts {
         let freed = unsafe { request.as_ref() }.map(|request| number(*request));
         let code = call();
         if let Some(freed) = freed.filter(|_| code == 0) {
-            self.calls.borrow_mut().forget(freed);
+            self.lock_calls().forget(freed);
         }
         code
     }
@@ -228,7 +234,7 @@ impl Counts {
             (requests, ffi::RSMPI_REQUEST_NULL)
         };
         let numbers = requests.iter().copied().map(number);
-        self.calls.borrow().find_given(numbers, number(null))
+        self.lock_calls().find_given(numbers, number(null))
     }
 }
 

@@ -35,8 +35,8 @@ static STARTED_IN: AtomicU32 = AtomicU32::new(0);
 #[inline]
 pub(crate) fn dispatcher() -> Option<&'static Dispatcher> {
     let dispatcher = DISPATCHER.load(Ordering::Relaxed);
-    // SAFETY: set by `start_using_table`, and freed by `stop_using_table` when no more calls can come. One thread at a
-    // time: `Dispatcher::new` refuses programs with `MPI_THREAD_MULTIPLE`.
+    // SAFETY: set by `start_using_table`, and freed by `stop_using_table` when no more calls can come. Threads use it as the
+    // program's promises to MPI allow, which are those that it relies on.
     unsafe { dispatcher.as_ref() }
 }
 

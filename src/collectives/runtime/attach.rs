@@ -7,9 +7,11 @@
 //! agree on the outcome, also on having rounded alike where the shape is between measured ones.
 //!
 //! The collectives by which ranks agree lead to our own hooks: while a communicator is prepared, the dispatcher is busy
-//! and passes them on.
+//! and passes them on. Other threads may attach other communicators meanwhile; [`crate::threads`] says why they do not wait
+//! for each other.
 
 use std::cell::Cell;
+use std::sync::Mutex;
 
 use exec::constants::MPI_Comm;
 use exec::{ExecError, check_code};
@@ -25,6 +27,7 @@ use crate::devices;
 use crate::place::{find_node_place, first_ranks_on_nodes};
 use crate::plan::Plans;
 use crate::state::{AttachContext, Attached, NetworkCheck, Reasons, pass_on_all};
+use crate::threads::lock;
 use crate::versions::Version;
 
 /// The placement of a communicator's ranks.
@@ -38,17 +41,42 @@ struct Placement {
     first: u32,
 }
 
-/// A communicator with its error handler replaced while we use it.
+/// A communicator with its error handler replaced while we use it. Threads may do so at the same time with
+/// `MPI_COMM_WORLD`, to which errors of others are reported: the last one gives the handler back.
 pub(crate) struct SilencedCommunicator {
     communicator: MPI_Comm,
+    /// The handler that was replaced.
     handler: ffi::MPI_Errhandler,
 }
+
+/// A communicator that is silenced.
+struct Silence {
+    communicator: MPI_Comm,
+    handler: ffi::MPI_Errhandler,
+    /// The number of [`SilencedCommunicator`]s.
+    users: usize,
+}
+
+// SAFETY: handles of MPI are valid in all threads.
+unsafe impl Send for Silence {}
+
+/// All communicators that are silenced. Held during calls that change handlers, which wait for no other rank.
+static SILENCED: Mutex<Vec<Silence>> = Mutex::new(Vec::new());
 
 impl SilencedCommunicator {
     /// # Safety
     ///
     /// The communicator is valid, and is not freed while this value is in use.
     pub(crate) unsafe fn new(communicator: MPI_Comm) -> Result<Self, ExecError> {
+        let mut silenced = lock(&SILENCED);
+        let mut known = silenced.iter_mut();
+        if let Some(silence) = known.find(|silence| silence.communicator == communicator) {
+            silence.users += 1;
+            return Ok(Self {
+                communicator,
+                handler: silence.handler,
+            });
+        }
         // SAFETY: the caller promises that the communicator is valid; the handler is written by the call.
         unsafe {
             let mut handler = ffi::RSMPI_ERRORS_RETURN;
@@ -56,6 +84,11 @@ impl SilencedCommunicator {
             check_code("MPI_Comm_get_errhandler", code)?;
             let set_code = ffi::PMPI_Comm_set_errhandler(communicator, ffi::RSMPI_ERRORS_RETURN);
             check_code("MPI_Comm_set_errhandler", set_code)?;
+            silenced.push(Silence {
+                communicator,
+                handler,
+                users: 1,
+            });
             Ok(Self {
                 communicator,
                 handler,
@@ -262,6 +295,16 @@ impl SilencedCommunicator {
 
 impl Drop for SilencedCommunicator {
     fn drop(&mut self) {
+        let mut silenced = lock(&SILENCED);
+        let is_this = |silence: &Silence| silence.communicator == self.communicator;
+        let Some(place) = silenced.iter().position(is_this) else {
+            return;
+        };
+        silenced[place].users -= 1;
+        if silenced[place].users > 0 {
+            return;
+        }
+        silenced.swap_remove(place);
         // SAFETY: the previous handler; freeing it releases the reference from querying it.
         unsafe {
             ffi::PMPI_Comm_set_errhandler(self.communicator, self.handler);

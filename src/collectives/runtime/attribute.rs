@@ -1,31 +1,39 @@
 //! States kept with communicators, as attributes (MPI 4.0, section 7.7).
 //!
 //! MPI deletes an attribute when the communicator is freed, and that frees its state. An attribute of `MPI_COMM_SELF`
-//! frees everything else when MPI ends.
+//! frees everything else when MPI ends. Threads store and find states, and free them with their communicators, at the same
+//! time; see [`crate::threads`].
 
 use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use exec::constants::MPI_Comm;
-use exec::{ExecError, check_code};
+use exec::{Communicator, ExecError, check_code};
 use mpi::ffi;
 
 use crate::datatypes::Datatypes;
 use crate::recent::RecentStates;
 use crate::state::{PrivateCommunicator, State};
+use crate::threads::lock;
 
 /// The states of communicators: found by handle, and freed with the communicator or when MPI ends.
 #[derive(Debug)]
 pub(crate) struct Attributes {
-    /// The key of the states.
+    /// The key of the states. It and the next one are set before threads share this value.
     keyval: Cell<c_int>,
     /// The key of an attribute of `MPI_COMM_SELF`, which MPI deletes before it ends (MPI 4.0, section 11.2.4).
     ending: Cell<c_int>,
-    is_closed: Cell<bool>,
+    is_closed: AtomicBool,
     /// Owned by the attributes of live communicators, in the order of their creation.
-    live_states: RefCell<Vec<*mut State>>,
-    /// The library's communicator for our messages on all of the program's, once there is one.
+    live_states: Mutex<Vec<*mut State>>,
+    /// A communicator of this process alone, on which the library is asked questions; `MPI_COMM_SELF` if absent. The
+    /// program's threads may use that one at the same time.
+    pub(crate) alone: Mutex<Option<Communicator>>,
+    /// The library's communicator for our messages on all of the program's, once there is one; never in programs whose
+    /// threads call MPI at the same time.
     pub(crate) base: RefCell<Option<PrivateCommunicator>>,
     /// The states of recently used communicators.
     pub(crate) recent: RecentStates,
@@ -41,8 +49,9 @@ impl Attributes {
         let attributes = Rc::new(Self {
             keyval: Cell::new(0),
             ending: Cell::new(0),
-            is_closed: Cell::new(false),
-            live_states: RefCell::default(),
+            is_closed: AtomicBool::new(false),
+            live_states: Mutex::default(),
+            alone: Mutex::default(),
             base: RefCell::default(),
             recent: RecentStates::new(),
             datatypes: Datatypes::open()?,
@@ -72,7 +81,7 @@ impl Attributes {
 
     /// Whether the attributes can no longer be used.
     pub(crate) fn is_closed(&self) -> bool {
-        self.is_closed.get()
+        self.is_closed.load(Ordering::Acquire)
     }
 
     /// The state of a communicator, or null. It lives as long as the communicator does.
@@ -110,19 +119,20 @@ impl Attributes {
                 return Err(error);
             }
         }
-        self.live_states.borrow_mut().push(state);
+        lock(&self.live_states).push(state);
         self.recent.add_state(communicator, state);
         Ok(state)
     }
 
-    /// All states in the order of their creation, which is the same on all ranks that two communicators share.
+    /// All states in the order of their creation, which is the same on all ranks that two communicators share. Unless one
+    /// thread at a time calls MPI, others may use and free them.
     pub(crate) fn live(&self) -> Vec<*mut State> {
-        self.live_states.borrow().clone()
+        lock(&self.live_states).clone()
     }
 
     /// Frees all states and the keys. Collective over all communicators that have a state.
     pub(crate) fn close(&self) {
-        if self.is_closed.get() {
+        if self.is_closed() {
             return;
         }
         let mut ending = self.ending.get();
@@ -135,7 +145,7 @@ impl Attributes {
     }
 
     fn free_states(&self) {
-        if self.is_closed.replace(true) {
+        if self.is_closed.swap(true, Ordering::AcqRel) {
             return;
         }
         for state in self.live() {
@@ -143,6 +153,8 @@ impl Attributes {
             unsafe { ffi::PMPI_Comm_delete_attr((*state).communicator, self.keyval.get()) };
         }
         self.base.replace(None);
+        let alone = lock(&self.alone).take();
+        drop(alone);
         let mut keyval = self.keyval.get();
         // SAFETY: ours.
         unsafe { ffi::PMPI_Comm_free_keyval(&mut keyval) };
@@ -185,10 +197,8 @@ unsafe extern "C" fn on_delete(
         let attributes = &*extra.cast::<Attributes>();
         let state = value.cast::<State>();
         attributes.recent.forget_state(state);
-        attributes
-            .live_states
-            .borrow_mut()
-            .retain(|other| *other != state);
+        lock(&attributes.live_states).retain(|other| *other != state);
+        // Not under the lock: this calls the library.
         drop(Box::from_raw(state));
     }
     0

@@ -40,7 +40,7 @@ impl Dispatcher {
     /// The bridge is as MPI asks of `MPI_Intercomm_create`, except that the peers' communicator may be null on the
     /// leader, too; the group's is not null.
     pub unsafe fn give_room_across(&self, bridge: &Bridge) {
-        if self.is_busy.get() {
+        if self.is_multiple || self.busy.is_set() {
             return;
         }
         self.count_creation();

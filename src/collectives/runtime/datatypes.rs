@@ -1,18 +1,19 @@
 //! Tracks whether the program's own datatypes still exist.
 
-use std::cell::{Cell, RefCell};
 use std::ffi::{c_int, c_void};
-use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 
 use exec::constants::MPI_Datatype;
 use exec::{ExecError, check_code};
 use mpi::ffi;
 
 use crate::attribute::do_not_copy;
+use crate::threads::lock;
 
 /// Whether a datatype has not been freed. Data stored under a freed handle are invalid, because the handle may be
 /// reused for another datatype.
-pub(crate) type HandleLiveness = Rc<Cell<bool>>;
+pub(crate) type HandleLiveness = Arc<AtomicBool>;
 
 /// The key of the attributes that track datatypes (MPI 4.0, section 7.7.4).
 ///
@@ -22,8 +23,9 @@ pub(crate) type HandleLiveness = Rc<Cell<bool>>;
 #[derive(Debug)]
 pub(crate) struct Datatypes {
     keyval: c_int,
-    /// The datatypes seen so far; some may have been freed.
-    known: RefCell<Vec<(MPI_Datatype, HandleLiveness)>>,
+    /// The datatypes seen so far; some may have been freed. Held while an attribute is read or set, so that threads which
+    /// use a datatype for the first time get the same flag. [`on_delete`] does not take it.
+    known: Mutex<Vec<(MPI_Datatype, HandleLiveness)>>,
 }
 
 impl Datatypes {
@@ -37,15 +39,16 @@ impl Datatypes {
         })?;
         Ok(Self {
             keyval,
-            known: RefCell::default(),
+            known: Mutex::default(),
         })
     }
 
     /// Marks all datatypes as freed and frees the key, after which the library has no reference to this value.
     pub(crate) fn close(&self) {
         let mut keyval = self.keyval;
-        for (datatype, life) in self.known.take() {
-            if life.get() {
+        let known = std::mem::take(&mut *lock(&self.known));
+        for (datatype, life) in known {
+            if life.load(Ordering::Acquire) {
                 // SAFETY: the datatype is there as long as it lives; ours.
                 unsafe { ffi::PMPI_Type_delete_attr(datatype, keyval) };
             }
@@ -60,7 +63,7 @@ impl Datatypes {
     ///
     /// The datatype is valid.
     pub(crate) unsafe fn is_known(&self, datatype: MPI_Datatype) -> bool {
-        let (mut value, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
+        let (mut value, mut flag) = (std::ptr::null::<AtomicBool>(), 0);
         // SAFETY: the caller promises that the datatype is valid; the results are written by the call.
         let code = unsafe {
             let value = (&raw mut value).cast();
@@ -78,8 +81,9 @@ impl Datatypes {
         &self,
         datatype: MPI_Datatype,
     ) -> Result<HandleLiveness, ExecError> {
-        let (mut value, mut flag) = (std::ptr::null::<Cell<bool>>(), 0);
+        let (mut value, mut flag) = (std::ptr::null::<AtomicBool>(), 0);
         let keyval = self.keyval;
+        let mut known = lock(&self.known);
         // SAFETY: the caller promises that the datatype is valid; a stored value is the address of a liveness flag, of
         // which the attribute owns a share.
         unsafe {
@@ -87,19 +91,18 @@ impl Datatypes {
                 ffi::PMPI_Type_get_attr(datatype, keyval, (&raw mut value).cast(), &mut flag);
             check_code("MPI_Type_get_attr", code)?;
             if flag != 0 {
-                Rc::increment_strong_count(value);
-                return Ok(Rc::from_raw(value));
+                Arc::increment_strong_count(value);
+                return Ok(Arc::from_raw(value));
             }
-            let life = HandleLiveness::new(Cell::new(true));
-            let share = Rc::into_raw(Rc::clone(&life));
+            let life = HandleLiveness::new(AtomicBool::new(true));
+            let share = Arc::into_raw(Arc::clone(&life));
             let set_code = ffi::PMPI_Type_set_attr(datatype, keyval, share.cast_mut().cast());
             if set_code != 0 {
-                drop(Rc::from_raw(share));
+                drop(Arc::from_raw(share));
             }
             check_code("MPI_Type_set_attr", set_code)?;
-            let mut known = self.known.borrow_mut();
-            known.retain(|(_, liveness)| liveness.get());
-            known.push((datatype, Rc::clone(&life)));
+            known.retain(|(_, liveness)| liveness.load(Ordering::Relaxed));
+            known.push((datatype, Arc::clone(&life)));
             Ok(life)
         }
     }
@@ -112,7 +115,7 @@ unsafe extern "C" fn on_delete(
     _: *mut c_void,
 ) -> c_int {
     // SAFETY: the attribute's share of the flag.
-    let life = unsafe { Rc::from_raw(value.cast_const().cast::<Cell<bool>>()) };
-    life.set(false);
+    let life = unsafe { Arc::from_raw(value.cast_const().cast::<AtomicBool>()) };
+    life.store(false, Ordering::Release);
     0
 }

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use environment::force::Force;
 use environment::shared_memory;
 use exec::constants::MPI_Comm;
-use exec::{ExecError, NoChannels, RawCall, Wait, check_code};
+use exec::{Communicator, ExecError, NoChannels, RawCall, Wait, check_code};
 use mpi::ffi;
 use table::dispatch::CommunicatorRules;
 use table::{Deployment, Policy, Table, Usage};
@@ -23,6 +25,7 @@ use crate::state::{
     AttachContext, Attached, CommunicatorMeans, NetworkCheck, Reasons, State, pass_on_all,
 };
 use crate::table_mismatch::{Host, TableMismatch};
+use crate::threads::{BusyFlag, CallCounter, is_multiple, lock, provided_level};
 use crate::versions::Versions;
 use crate::watch::Watch;
 use crate::wrong::Answers;
@@ -59,9 +62,10 @@ pub struct Settings {
 
 /// A table in use: decides about calls, and carries them out or passes them on.
 ///
-/// For one thread at a time, like MPI itself below `MPI_THREAD_MULTIPLE`. The states of communicators are freed with
-/// these, when MPI is finalised, and when the dispatcher is dropped. Dropping is collective over all communicators
-/// that it was used on.
+/// Threads may use it as MPI lets them call it: one at a time, and with `MPI_THREAD_MULTIPLE` at the same time on different
+/// communicators. Since that is a promise of the program, unsafe code shares it by its address. The states of communicators
+/// are freed with these, when MPI is finalised, and when the dispatcher is dropped. Dropping is collective over all
+/// communicators that it was used on, and no thread uses it then.
 #[derive(Debug)]
 pub struct Dispatcher {
     versions: Versions,
@@ -74,24 +78,28 @@ pub struct Dispatcher {
     /// Prints warnings; set on the first rank of those that loaded the table.
     warn: Option<fn(&str)>,
     /// Whether the lack of channels has been reported.
-    has_said: Cell<bool>,
+    has_said: AtomicBool,
     /// Whether other networks have been reported.
-    has_said_networks: Cell<bool>,
+    has_said_networks: AtomicBool,
+    /// Whether threads of the program may call MPI at the same time.
+    pub(crate) is_multiple: bool,
     pub(crate) attributes: Rc<Attributes>,
-    /// The number of calls carried out by our algorithms, on all communicators.
-    pub(crate) calls: Cell<u64>,
+    /// The number of calls carried out by our algorithms, on all communicators; not counted where threads call MPI at the
+    /// same time.
+    pub(crate) calls: AtomicU64,
     /// The number of the next communicator of the library that this process makes for our messages, from 1; its ranks agree
-    /// on a greater one.
+    /// on a greater one. Of use where one thread at a time calls MPI.
     pub(crate) next_private: Cell<c_int>,
+    /// Shared by the private communicators of programs whose threads call MPI at the same time.
+    pub(crate) private_users: Arc<()>,
     /// The ranks over which the table was loaded, by their ranks in `MPI_COMM_WORLD`, in ascending order.
     pub(crate) loaded_over: Vec<c_int>,
     /// The number of times that the program has created something that may need the library's communicators.
-    pub(crate) creations: Cell<c_int>,
-    /// Whether a call of ours is running, or a communicator is prepared for such calls.
-    pub(crate) is_busy: Cell<bool>,
-    pub(crate) summary: RefCell<CallSummary>,
+    pub(crate) creations: AtomicI32,
+    pub(crate) busy: BusyFlag,
+    pub(crate) summary: Mutex<CallSummary>,
     /// The numbers of calls, by rows of the summary, which does not include them.
-    counters: RefCell<BTreeMap<usize, Rc<Cell<u64>>>>,
+    counters: Mutex<BTreeMap<usize, Arc<CallCounter>>>,
     /// What the library says about arguments.
     pub(crate) answers: Answers,
 }
@@ -114,8 +122,8 @@ impl Dispatcher {
     ///
     /// # Errors
     ///
-    /// On all ranks alike: if the table could not be read everywhere, if it or the settings differ between ranks, if
-    /// it was made for another library, or if threads may call MPI at the same time.
+    /// On all ranks alike: if the table could not be read everywhere, if it, the settings or the thread level differ between
+    /// ranks, or if it was made for another library.
     ///
     /// # Safety
     ///
@@ -126,11 +134,7 @@ impl Dispatcher {
         settings: Settings,
     ) -> Result<Self, RuntimeError> {
         let library = exec::identify_library();
-        let mut threads = 0;
-        // SAFETY: the result is written by the call.
-        check_code("MPI_Query_thread", unsafe {
-            ffi::PMPI_Query_thread(&mut threads)
-        })?;
+        let level = provided_level()?;
         let digest = loaded.as_ref().map_or(0, |loaded| loaded.digest);
         let Policy {
             min_confidence,
@@ -146,7 +150,7 @@ impl Dispatcher {
             force.difference_bits(),
             least,
             digest,
-            threads as u64,
+            u64::from(is_multiple(level)),
             attach_after,
         ]);
         // SAFETY: the caller promises that the communicator is a valid intracommunicator.
@@ -155,10 +159,6 @@ impl Dispatcher {
         if !is_same {
             return Err(RuntimeError::Differs);
         }
-        // SAFETY: a constant of the library.
-        if threads == unsafe { ffi::RSMPI_THREAD_MULTIPLE } {
-            return Err(RuntimeError::Threads);
-        }
         let host = Host::new(library);
         if settings.force != Force::ALL || settings.warn.is_some() {
             // SAFETY: the caller promises that the communicator is a valid intracommunicator, and all ranks have the
@@ -166,7 +166,9 @@ impl Dispatcher {
             unsafe { check_mismatches(&host, &loaded.table, communicator, settings)? };
         }
         // SAFETY: the caller promises that MPI is initialised and that the communicator is a valid intracommunicator.
-        let made = unsafe { Self::prepare_on_rank(loaded, communicator, settings, host) };
+        let made = unsafe {
+            Self::prepare_on_rank(loaded, communicator, settings, host, is_multiple(level))
+        };
         let mut failed = [i32::from(made.is_err())];
         // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         unsafe { maximum_over_ranks(communicator, &mut failed)? };
@@ -212,6 +214,7 @@ impl Dispatcher {
         communicator: MPI_Comm,
         settings: Settings,
         host: Host,
+        is_multiple: bool,
     ) -> Result<Self, ExecError> {
         // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         let (is_oversubscribed, is_first) =
@@ -220,6 +223,10 @@ impl Dispatcher {
         // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         let mut loaded_over = unsafe { world_ranks(communicator)? };
         loaded_over.sort_unstable();
+        let attributes = Attributes::open()?;
+        if is_multiple {
+            *lock(&attributes.alone) = Some(communicator_alone()?);
+        }
         Ok(Self {
             versions: Versions::new(loaded, settings.policy, |first| {
                 let is_watched = settings.reload;
@@ -237,16 +244,18 @@ impl Dispatcher {
             },
             attach_after: attach_after(&settings),
             warn: settings.warn.filter(|_| is_first),
-            has_said: Cell::new(false),
-            has_said_networks: Cell::new(false),
-            attributes: Attributes::open()?,
-            calls: Cell::new(0),
+            has_said: AtomicBool::new(false),
+            has_said_networks: AtomicBool::new(false),
+            is_multiple,
+            attributes,
+            calls: AtomicU64::new(0),
             next_private: Cell::new(1),
+            private_users: Arc::default(),
             loaded_over,
-            creations: Cell::new(0),
-            is_busy: Cell::new(false),
-            summary: RefCell::default(),
-            counters: RefCell::default(),
+            creations: AtomicI32::new(0),
+            busy: BusyFlag::new(is_multiple),
+            summary: Mutex::default(),
+            counters: Mutex::default(),
             answers: Answers::default(),
         })
     }
@@ -257,7 +266,7 @@ impl Dispatcher {
     }
 
     /// The rules of this table for communicators of a shape and order of ranks, with as many ranks on each node.
-    pub fn rules_for_shape(&self, shape: CommShape, order: RankOrder) -> Rc<CommunicatorRules> {
+    pub fn rules_for_shape(&self, shape: CommShape, order: RankOrder) -> Arc<CommunicatorRules> {
         self.versions.first().rules_for_shape(shape, order, true)
     }
 
@@ -303,16 +312,33 @@ impl Dispatcher {
 
     /// The calls so far on this rank, with what carried them out.
     pub fn summary(&self) -> CallSummary {
-        let mut summary = self.summary.borrow().clone();
-        for (row, calls) in self.counters.borrow().iter() {
-            summary.rows[*row].calls = calls.get();
+        let mut summary = lock(&self.summary).clone();
+        for (row, counter) in lock(&self.counters).iter() {
+            // Other threads may have added rows meanwhile.
+            if let Some(row) = summary.rows.get_mut(*row) {
+                row.calls = counter.calls();
+            }
         }
         summary
     }
 
     /// The number of calls of a row of the summary.
-    pub(crate) fn row_counter(&self, row: usize) -> Rc<Cell<u64>> {
-        Rc::clone(self.counters.borrow_mut().entry(row).or_default())
+    pub(crate) fn row_counter(&self, row: usize) -> Arc<CallCounter> {
+        let mut counters = lock(&self.counters);
+        let counter = counters.entry(row);
+        Arc::clone(counter.or_insert_with(|| Arc::new(CallCounter::new(self.is_multiple))))
+    }
+
+    /// Counts a call that is carried out by one of our algorithms, on a communicator that was `used` last at the call of
+    /// this number.
+    #[inline(always)]
+    pub(crate) fn count_own_call(&self, used: &Cell<u64>) {
+        if self.is_multiple {
+            return;
+        }
+        let calls = self.calls.load(Ordering::Relaxed) + 1;
+        self.calls.store(calls, Ordering::Relaxed);
+        used.set(calls);
     }
 
     /// Carries out a call, by one of our algorithms or by the library. Returns MPI's error code; in case of an error
@@ -363,7 +389,7 @@ impl Dispatcher {
     #[inline(never)]
     unsafe fn call_first(&self, communicator: MPI_Comm, call: RawCall) -> c_int {
         // An application's operator must not call collectives, but if it does, this must not fail.
-        let is_busy = self.is_busy.get();
+        let is_busy = self.busy.is_set();
         // SAFETY: the caller promises what MPI asks of the call, so the communicator is valid or null; the state is
         // that of this communicator, and is looked for only if no call of ours is under way.
         unsafe {
@@ -382,7 +408,7 @@ impl Dispatcher {
     /// of ours is under way.
     #[inline(always)]
     pub fn find_communicator(&self, communicator: MPI_Comm) -> Option<KnownCommunicator> {
-        if self.is_busy.get() {
+        if self.busy.is_set() {
             return None;
         }
         let state = NonNull::new(self.attributes.recent.find_state(communicator))?;
@@ -433,7 +459,7 @@ impl Dispatcher {
             versions: &self.versions,
             means: &self.means,
             networks: &networks,
-            calls: self.calls.get(),
+            calls: self.calls.load(Ordering::Relaxed),
         };
         let attached = self.with_library_collectives(|| {
             // SAFETY: the caller promises a valid intracommunicator with all ranks in `MPI_COMM_WORLD`.
@@ -451,7 +477,7 @@ impl Dispatcher {
     /// Warns once that the table was made on other networks.
     fn tell_of_networks(&self, found: &TableMismatch) {
         let Some(warn) = self.warn else { return };
-        if self.has_said_networks.replace(true) {
+        if self.has_said_networks.swap(true, Ordering::Relaxed) {
             return;
         }
         if found.is_forced(self.force) {
@@ -466,16 +492,17 @@ impl Dispatcher {
 
     /// Does something during which all collectives are the library's: those by which ranks agree may be intercepted, too.
     pub(crate) fn with_library_collectives<T>(&self, does: impl FnOnce() -> T) -> T {
-        let was_busy = self.is_busy.replace(true);
+        let was_busy = self.busy.is_set();
+        self.busy.set(true);
         let done = does();
-        self.is_busy.set(was_busy);
+        self.busy.set(was_busy);
         done
     }
 
     /// Warns once about rules that cannot be carried out because there are no channels.
     pub(crate) fn tell_if_without_channels(&self, lacking: Option<NoChannels>) {
         if let (Some(warn), Some(reason)) = (self.warn, lacking)
-            && !self.has_said.replace(true)
+            && !self.has_said.swap(true, Ordering::Relaxed)
         {
             warn(&format!(
                 "calls that the table's rules carry out through shared memory are left to the library: {reason}"
@@ -515,6 +542,21 @@ unsafe fn check_mismatches(
         }
     }
     Ok(())
+}
+
+/// A communicator of this process alone. Not by a collective on `MPI_COMM_SELF`, which another thread may make at the same
+/// time.
+fn communicator_alone() -> Result<Communicator, ExecError> {
+    // SAFETY: MPI is initialised, as the caller of `Dispatcher::new` promises; constants of the library, of which one group
+    // is written by the calls and freed.
+    unsafe {
+        let alone = ffi::RSMPI_COMM_SELF;
+        let mut group = ffi::RSMPI_GROUP_NULL;
+        check_code("MPI_Comm_group", ffi::PMPI_Comm_group(alone, &mut group))?;
+        let made = Communicator::of_group(alone, group);
+        ffi::PMPI_Group_free(&mut group);
+        made
+    }
 }
 
 fn attach_after(settings: &Settings) -> u64 {

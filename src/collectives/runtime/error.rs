@@ -15,9 +15,10 @@ pub enum RuntimeError {
     /// The table could not be read.
     #[error(transparent)]
     Table(#[from] TableError),
-    /// Another rank could not read the table, has read a different one, or has different settings.
+    /// Another rank could not read the table, has read a different one, or has different settings or another thread level.
     #[error(
-        "not all ranks have read the same table, or they have different settings (variables COLLTUNE_*)"
+        "not all ranks have read the same table, or they have different settings (variables COLLTUNE_*), or \
+         MPI_THREAD_MULTIPLE on some ranks only"
     )]
     Differs,
     /// An environment variable has an invalid value.
@@ -33,9 +34,6 @@ pub enum RuntimeError {
         forcing = .0.forcing()
     )]
     TableMismatch(#[from] TableMismatch),
-    /// Threads may call MPI at the same time.
-    #[error("the program was started with MPI_THREAD_MULTIPLE, which is not supported")]
-    Threads,
     /// MPI has not been initialised, or has been finalised.
     #[error("MPI is not running")]
     NotRunning,

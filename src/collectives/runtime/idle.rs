@@ -1,8 +1,10 @@
-//! Releases the shared memory of idle communicators for a new one.
+//! Releases the shared memory of idle communicators for a new one; not where threads call MPI at the same time, see
+//! [`crate::threads`].
 
 use std::collections::HashSet;
 use std::ffi::c_int;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::atomic::Ordering;
 
 use exec::constants::MPI_Comm;
 use exec::{ExecError, NoChannels};
@@ -42,7 +44,8 @@ impl Dispatcher {
         private: &mut PrivateCommunicator,
         on: MPI_Comm,
     ) -> Result<(), ExecError> {
-        if private.lacking != Some(NoChannels::Limit) {
+        // Where threads call MPI at the same time, another one may be in a call on an idle communicator.
+        if private.lacking != Some(NoChannels::Limit) || self.is_multiple {
             return Ok(());
         }
         // SAFETY: the caller promises that `on` is a valid intracommunicator.
@@ -89,7 +92,7 @@ impl Dispatcher {
             while idle.iter().any(|idle| idle.name == name) {
                 name = name.wrapping_add(1);
             }
-            let calls = self.calls.get() - attached.used.get();
+            let calls = self.calls.load(Ordering::Relaxed) - attached.used.get();
             idle.push(IdleCommunicator { state, calls, name });
         }
         Ok(idle)

@@ -8,11 +8,10 @@
 //! A communicator keeps an algorithm ready for each root, not for each call: counts, displacements and types are those of
 //! each call (`exec`, `irregular.rs`).
 
-use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
-use std::rc::Rc;
+use std::sync::Arc;
 use std::time::Instant;
 
 use exec::constants::MPI_Comm;
@@ -24,10 +23,9 @@ use table::dispatch::{Choice, CommunicatorRules};
 use vocabulary::{Candidate, Parameters, Through};
 
 use crate::plan::KEPT_BYTES;
-use crate::serve::{
-    Refused, ServedCall, call_error_handler, count_call, left_to_library, why_all_passed,
-};
+use crate::serve::{Refused, ServedCall, call_error_handler, left_to_library, why_all_passed};
 use crate::state::{PassedCalls, PrivateCommunicator, State};
+use crate::threads::{CallCounter, lock};
 use crate::versions::Version;
 use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason};
 
@@ -53,7 +51,7 @@ pub(crate) struct IrregularPlan {
     /// `None` if the library carries them out.
     ours: Option<Box<IrregularCall>>,
     row: usize,
-    calls: Rc<Cell<u64>>,
+    calls: Arc<CallCounter>,
     /// The expected gain of a call of the size of the latest one.
     gain_seconds: f64,
     /// The size of the latest call, as all ranks know it.
@@ -106,7 +104,7 @@ impl Dispatcher {
     #[inline(never)]
     pub unsafe fn call_irregular(&self, communicator: MPI_Comm, call: &RawIrregularCall) -> c_int {
         // An error handler or a datatype's function of the application may call collectives in the middle of another.
-        let is_busy = self.is_busy.get();
+        let is_busy = self.busy.is_set();
         // SAFETY: the caller promises what MPI asks of the call, so the communicator is valid or null; the state is
         // that of this communicator, and is looked for only if no call of ours is under way.
         unsafe {
@@ -175,7 +173,7 @@ impl Dispatcher {
             if may_be_ours
                 && self
                     .answers
-                    .is_wrong_irregular(call, rank, ranks, &self.attributes.datatypes)
+                    .is_wrong_irregular(call, rank, ranks, &self.attributes)
             {
                 let row = self.passed_row(collective, FallbackReason::Invalid);
                 return Some(left_to_library(row, &self.row_counter(row)));
@@ -284,16 +282,15 @@ impl Dispatcher {
         if self.timed && plan.bytes != bytes {
             self.update_plan(plan, &attached.version, &attached.rules, bytes);
         }
-        count_call(&plan.calls);
+        plan.calls.count_call();
         let outcome = match (&mut plan.ours, &attached.private) {
             (Some(ours), Some(private)) => {
-                self.calls.set(self.calls.get() + 1);
-                attached.used.set(self.calls.get());
-                self.is_busy.set(true);
+                self.count_own_call(&attached.used);
+                self.busy.set(true);
                 // SAFETY: the caller promises what MPI asks of the call; the plan is for this root and for calls that are
                 // in place on this rank, or not, as this one.
                 let outcome = unsafe { ours.call(&private.communicator, call) };
-                self.is_busy.set(false);
+                self.busy.set(false);
                 Some(outcome.map_err(Box::new))
             }
             _ => None,
@@ -403,8 +400,9 @@ impl Dispatcher {
                 _ => 0,
             };
             if let Some(start) = start {
-                let row = &mut self.summary.borrow_mut().rows[served.row];
-                row.seconds += start.elapsed().as_secs_f64();
+                let seconds = start.elapsed().as_secs_f64();
+                let row = &mut lock(&self.summary).rows[served.row];
+                row.seconds += seconds;
                 row.expected_gain_seconds += served.gain_seconds;
             }
             match served.outcome {

@@ -30,6 +30,8 @@
 //!   loaded over, and freed with the table. Parts of that communicator which have such calls before get others until then.
 //!   Communicators other than `MPI_COMM_WORLD` are attached only after some calls ([`Settings::attach_after_bytes`]),
 //!   since that takes longer than a few calls can gain.
+//! - *Threads may call at the same time* where MPI lets them (`MPI_THREAD_MULTIPLE`), and then lose a few conveniences
+//!   (`threads.rs`).
 //! - *Only confirmed rules apply*, of medium or high confidence and on measured shapes, unless [`Settings::policy`]
 //!   says otherwise.
 //! - *Calls that cannot be served are passed on* to the library: see [`FallbackReason`].
@@ -83,8 +85,11 @@ mod room;
 mod safe;
 mod serve;
 mod state;
+mod steady;
 mod summary;
+mod sync;
 mod table_mismatch;
+mod threads;
 mod unserved;
 mod user_handles;
 mod versions;

@@ -4,14 +4,14 @@
 //! which a program makes in turn are not planned anew. MPI may reuse the handle of a freed object for another one, so a
 //! plan also records what became of the program's own handles (`user_handles.rs`).
 
-use std::cell::Cell;
 use std::ffi::c_int;
 use std::ops::Range;
-use std::rc::Rc;
+use std::sync::Arc;
 
 use exec::{ApplicationCall, PartCounts};
 
 use crate::call::CallKey;
+use crate::threads::CallCounter;
 use crate::user_handles::UserHandles;
 
 /// The way a call is carried out.
@@ -34,7 +34,7 @@ pub(crate) struct Plan {
     pub(crate) way: Way,
     /// The row of the summary that its calls belong to, and the number of that row's calls.
     pub(crate) row: usize,
-    pub(crate) calls: Rc<Cell<u64>>,
+    pub(crate) calls: Arc<CallCounter>,
     /// The additional time of the library's default according to the table, in seconds.
     pub(crate) gain_seconds: f64,
     /// The size in bytes of the buffers that it keeps between calls.
@@ -153,7 +153,7 @@ fn set_of(key: &CallKey) -> Range<usize> {
 
 #[cfg(test)]
 mod tests {
-    use std::rc::Rc;
+    use std::sync::Arc;
 
     use exec::{PartCounts, RawCall};
     use mpi::ffi;
@@ -177,7 +177,7 @@ mod tests {
             own: None,
             way: Way::PassOn,
             row: 0,
-            calls: Rc::default(),
+            calls: Arc::default(),
             gain_seconds: 0.0,
             bytes,
             refused_distance: None,

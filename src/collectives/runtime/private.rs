@@ -7,11 +7,15 @@
 //!
 //! The first call that one of our algorithms is to carry out is the same one on all ranks, so they make the private
 //! communicator there, and agree on its tag.
+//!
+//! Where threads call MPI at the same time, each of the program's communicators has one of the library's instead, which is
+//! freed with it ([`crate::threads`]).
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
+use std::sync::Arc;
 
 use exec::constants::MPI_Comm;
 use exec::{Communicator, ExecError};
@@ -27,6 +31,10 @@ use crate::{Dispatcher, FallbackReason};
 
 /// The most communicators of the library that we have at a time before there is a base.
 const MOST_PRIVATE: c_int = 16;
+
+/// The most that we have at a time where threads call MPI at the same time, as far as threads see each other's: a small
+/// part of the library's, since nothing is given back for the program's own.
+const MOST_OF_THREADS: c_int = 128;
 
 impl Dispatcher {
     /// Makes the private communicator of an attached one, or leaves all calls on it to the library. Collective, with the
@@ -124,11 +132,17 @@ impl Dispatcher {
             let Ok(attached) = &(*state).attached else {
                 return Ok(Err(FallbackReason::NoCommunicator));
             };
-            let rules = Rc::clone(&attached.rules);
+            let rules = Arc::clone(&attached.rules);
             ((*state).communicator, attached.nodes.clone(), rules)
         };
         // SAFETY: the caller promises the state of a valid intracommunicator, and that nothing of any state is borrowed.
-        let made = unsafe { self.share_or_duplicate(state)? };
+        let made = unsafe {
+            if self.is_multiple {
+                self.duplicate_for_threads(on)?
+            } else {
+                self.share_or_duplicate(state)?
+            }
+        };
         let Some(mut private) = made else {
             return Ok(Err(FallbackReason::NoCommunicator));
         };
@@ -146,6 +160,40 @@ impl Dispatcher {
             }
         }
         Ok(Ok(private))
+    }
+
+    /// A communicator of the library for the messages on one of the program's alone; `None` on all ranks if the library has
+    /// no more, or some rank has too many.
+    ///
+    /// # Safety
+    ///
+    /// `on` is a valid intracommunicator whose errors are returned.
+    unsafe fn duplicate_for_threads(
+        &self,
+        on: MPI_Comm,
+    ) -> Result<Option<PrivateCommunicator>, ExecError> {
+        let user = Arc::clone(&self.private_users);
+        // Without the dispatcher's own share and this one.
+        let mut most = [Arc::strong_count(&user).saturating_sub(2) as c_int];
+        // SAFETY: the caller promises a valid intracommunicator.
+        unsafe { maximum_over_ranks(on, &mut most)? };
+        if most[0] >= MOST_OF_THREADS {
+            return Ok(None);
+        }
+        // SAFETY: the caller promises a valid intracommunicator whose errors are returned.
+        let made = unsafe { agreed(on, Communicator::duplicate_of_raw(on)) };
+        let private = |communicator| PrivateCommunicator {
+            communicator,
+            held: Rc::new(HeldCommunicator {
+                // It is not shared, so nobody looks for it.
+                number: 0,
+                world_ranks: Vec::new(),
+                next_tag: Cell::new(1),
+                _user: Some(user),
+            }),
+            lacking: None,
+        };
+        Ok(made.ok().map(private))
     }
 
     /// A communicator for the messages on a state's; `None` on all ranks if the library has no more, we have too many, or
@@ -205,6 +253,7 @@ impl Dispatcher {
             world_ranks: ranks,
             // The one for this state has tag 0.
             next_tag: Cell::new(1),
+            _user: None,
         });
         let private = |communicator| PrivateCommunicator {
             communicator,

@@ -1,63 +1,83 @@
 //! A cache of recently used communicators.
 
-use std::cell::Cell;
+use std::sync::Mutex;
 
 use exec::constants::MPI_Comm;
 use mpi::ffi;
 
 use crate::call::{handle_bits, mix_bits};
 use crate::state::State;
+use crate::steady::SteadyPair;
+use crate::threads::lock;
 
 /// Some communicators with their states. Querying an MPI attribute would take longer than everything else in a call.
 ///
 /// There are two places for each handle, so that a program that uses two communicators in turn finds both.
+///
+/// Threads find states while others add and remove those of other communicators. A state that is found stays there during
+/// the call: a program does not free a communicator while one of its threads makes a collective call on it.
 #[derive(Debug)]
-pub(crate) struct RecentStates([Cell<(MPI_Comm, *mut State)>; PLACES]);
+pub(crate) struct RecentStates {
+    /// Handles with the addresses of their states.
+    places: [SteadyPair; PLACES],
+    /// Held while places are changed.
+    changing: Mutex<()>,
+}
 
-const BITS: u32 = 4;
+const BITS: u32 = 5;
 const PLACES: usize = 1 << BITS;
 
 impl RecentStates {
     /// A cache without a communicator.
     pub(crate) fn new() -> Self {
-        Self(std::array::from_fn(|_| Cell::new(vacant_entry())))
+        Self {
+            places: std::array::from_fn(|_| SteadyPair::new(vacant_key(), 0)),
+            changing: Mutex::new(()),
+        }
     }
 
     /// The state of a communicator, or null if it is not in the cache.
     #[inline(always)]
     pub(crate) fn find_state(&self, communicator: MPI_Comm) -> *mut State {
         let first = first_place(communicator);
-        match self.0[first].get() {
-            (known, state) if known == communicator => state,
-            _ => self.get_second(communicator, first ^ 1),
+        match self.places[first].find(handle_bits(communicator)) {
+            Some(state) => state_at(state),
+            None => self.get_second(communicator, first ^ 1),
         }
     }
 
     #[inline(never)]
     fn get_second(&self, communicator: MPI_Comm, second: usize) -> *mut State {
-        match self.0[second].get() {
-            (known, state) if known == communicator => state,
-            _ => std::ptr::null_mut(),
-        }
+        let found = self.places[second].find(handle_bits(communicator));
+        found.map_or(std::ptr::null_mut(), state_at)
     }
 
     /// Adds a communicator that is not in the cache. One that was in its first place takes the second.
     pub(crate) fn add_state(&self, communicator: MPI_Comm, state: *mut State) {
+        let _changing = lock(&self.changing);
         let first = first_place(communicator);
-        let earlier = self.0[first].replace((communicator, state));
-        if !earlier.1.is_null() {
-            self.0[first ^ 1].set(earlier);
+        let (earlier, earlier_state) = self.places[first].current();
+        self.places[first].replace(handle_bits(communicator), state.expose_provenance());
+        if earlier_state != 0 {
+            self.places[first ^ 1].replace(earlier, earlier_state);
         }
     }
 
     /// Removes a state that is about to be freed.
     pub(crate) fn forget_state(&self, state: *mut State) {
-        for place in &self.0 {
-            if place.get().1 == state {
-                place.set(vacant_entry());
+        let _changing = lock(&self.changing);
+        for place in &self.places {
+            if place.current().1 == state.addr() {
+                place.replace(vacant_key(), 0);
             }
         }
     }
+}
+
+/// The state at an address that [`RecentStates::add_state`] has exposed.
+#[inline(always)]
+fn state_at(address: usize) -> *mut State {
+    std::ptr::with_exposed_provenance_mut(address)
 }
 
 /// The place in which a communicator is looked up first.
@@ -66,21 +86,25 @@ fn first_place(communicator: MPI_Comm) -> usize {
     (mix_bits(handle_bits(communicator)) >> (u64::BITS - BITS)) as usize
 }
 
-fn vacant_entry() -> (MPI_Comm, *mut State) {
+/// The key of a place without a communicator.
+fn vacant_key() -> u64 {
     // SAFETY: a constant of the library.
-    (unsafe { ffi::RSMPI_COMM_NULL }, std::ptr::null_mut())
+    handle_bits(unsafe { ffi::RSMPI_COMM_NULL })
 }
 
 #[cfg(test)]
 mod tests {
     use exec::constants::MPI_Comm;
 
-    use super::{RecentStates, first_place, vacant_entry};
+    use mpi::ffi;
+
+    use super::{RecentStates, first_place};
     use crate::state::State;
 
     /// Handles and states that are not used as such.
     fn handle(number: u16) -> MPI_Comm {
-        let (mut handle, _) = vacant_entry();
+        // SAFETY: a constant of the library.
+        let mut handle = unsafe { ffi::RSMPI_COMM_NULL };
         // SAFETY: handles are integers or addresses, of at least four bytes.
         unsafe { (&raw mut handle).cast::<u16>().write(number) };
         handle

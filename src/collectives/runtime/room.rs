@@ -9,8 +9,12 @@
 //! Other functions fail on some ranks while others wait, or crash (windows and files in MPICH 4.0.2), and
 //! `MPI_Intercomm_create` has exchanged messages before it needs one. Before these, the ranks agree whether the library has
 //! enough, also across both groups (`bridge.rs`). Where ranks of another world take part, nothing is given back.
+//!
+//! Where threads call MPI at the same time, nothing is given back either ([`crate::threads`]), and there is a limit to ours
+//! instead (`private.rs`).
 
 use std::ffi::c_int;
+use std::sync::atomic::Ordering;
 
 use exec::constants::MPI_Comm;
 use exec::{Communicator, ExecError, check_code};
@@ -55,16 +59,19 @@ impl Dispatcher {
         made: *mut MPI_Comm,
         make: &dyn Fn() -> c_int,
     ) -> c_int {
+        if self.is_multiple {
+            return make();
+        }
         // SAFETY: the caller promises that `old` and a group in `creators` are valid, and that `made` holds the new
         // communicator once `make` has succeeded.
         unsafe {
-            if !self.is_busy.get() && !is_intracommunicator(old) {
+            if !self.busy.is_set() && !is_intracommunicator(old) {
                 self.give_room(old);
                 return make();
             }
             self.count_creation();
             // Ours have two ranks or more.
-            let may_give = !self.is_busy.get() && count_creators(old, creators) > 1;
+            let may_give = !self.busy.is_set() && count_creators(old, creators) > 1;
             let silenced = may_give.then(|| SilencedCommunicator::new(old));
             let Some(Ok(silenced)) = silenced else {
                 return make();
@@ -100,7 +107,7 @@ impl Dispatcher {
     ///
     /// The communicator is valid.
     pub unsafe fn give_room(&self, on: MPI_Comm) {
-        if self.is_busy.get() {
+        if self.is_multiple || self.busy.is_set() {
             return;
         }
         self.count_creation();
@@ -119,8 +126,9 @@ impl Dispatcher {
 
     /// Counts a call by which the program creates something.
     pub fn count_creation(&self) {
-        let creations = self.creations.get();
-        self.creations.set(creations.saturating_add(1));
+        let creations = self.creations.load(Ordering::Relaxed);
+        let with_this = creations.saturating_add(1);
+        self.creations.store(with_this, Ordering::Relaxed);
     }
 
     /// # Safety
@@ -241,7 +249,7 @@ impl Dispatcher {
 
     /// Whether the library may lack communicators, and we have any.
     pub(crate) fn may_lack_room(&self) -> bool {
-        self.creations.get() > FEW_CREATIONS && self.holds_any()
+        self.creations.load(Ordering::Relaxed) > FEW_CREATIONS && self.holds_any()
     }
 }
 

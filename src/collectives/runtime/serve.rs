@@ -16,6 +16,7 @@ use crate::arguments::{call_length, executor_arguments, measured_elements};
 use crate::call::{CallKey, significant};
 use crate::plan::{Plan, Way};
 use crate::state::{Attached, PassedCalls, PrivateCommunicator, Reasons, State};
+use crate::threads::{CallCounter, lock};
 use crate::user_handles::UserHandles;
 use crate::wrong::{AskedCall, distance};
 use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason, KnownCommunicator};
@@ -44,7 +45,7 @@ impl Dispatcher {
         // SAFETY: a state lives as long as its communicator, which the caller promises is the call's, and so is valid.
         match unsafe { (*known.state()).find_passed(call) } {
             Some(passed) => {
-                count_call(&passed.calls);
+                passed.calls.count_call();
                 true
             }
             None => false,
@@ -186,7 +187,7 @@ impl Dispatcher {
         unsafe {
             let reason = self
                 .answers
-                .why_not(asked_call(state, call), &self.attributes.datatypes)?;
+                .why_not(asked_call(state, call), &self.attributes)?;
             let row = self.passed_row(call.collective, reason);
             let calls = self.row_counter(row);
             let served = left_to_library(row, &calls);
@@ -268,8 +269,9 @@ impl Dispatcher {
                 _ => 0,
             };
             if let Some(start) = start {
-                let row = &mut self.summary.borrow_mut().rows[served.row];
-                row.seconds += start.elapsed().as_secs_f64();
+                let seconds = start.elapsed().as_secs_f64();
+                let row = &mut lock(&self.summary).rows[served.row];
+                row.seconds += seconds;
                 row.expected_gain_seconds += served.gain_seconds;
             }
             match served.outcome {
@@ -290,17 +292,16 @@ impl Dispatcher {
         used: &Cell<u64>,
         call: RawCall,
     ) -> ServedCall {
-        count_call(&plan.calls);
+        plan.calls.count_call();
         let outcome = match (&mut plan.way, private) {
             (Way::PassOn, _) | (_, None) => None,
             (Way::Ours(ours), Some(private)) => {
-                self.calls.set(self.calls.get() + 1);
-                used.set(self.calls.get());
-                self.is_busy.set(true);
+                self.count_own_call(used);
+                self.busy.set(true);
                 // SAFETY: the caller promises what MPI asks of the call, so the buffers match its arguments and its
                 // handles are valid, and that the plan is for such calls.
                 let outcome = unsafe { ours.call(&private.communicator, call.send, call.recv) };
-                self.is_busy.set(false);
+                self.busy.set(false);
                 Some(outcome.map_err(Box::new))
             }
         };
@@ -352,7 +353,8 @@ impl Dispatcher {
                 state.passed[call.collective as usize] = Some(self.register_passed(plan.row, few));
             }
             if has_parts(call.collective) {
-                plan.refused_distance = self.answers.refused_distance(asked_call(state, &call));
+                let asked = asked_call(state, &call);
+                plan.refused_distance = self.answers.refused_distance(asked, &self.attributes);
             }
             let Ok(attached) = &mut state.attached else {
                 return Some(left_to_library(plan.row, &plan.calls));
@@ -535,7 +537,7 @@ impl Dispatcher {
         by: By,
         through: Through,
     ) -> usize {
-        let mut summary = self.summary.borrow_mut();
+        let mut summary = lock(&self.summary);
         summary.find_or_add_row(collective, decision, by, through)
     }
 
@@ -636,18 +638,13 @@ fn asked_call<'a>(state: &State, call: &'a RawCall) -> AskedCall<'a> {
 
 /// Counts a call, and leaves it to the library unless the caller sets an outcome.
 #[inline(always)]
-pub(crate) fn left_to_library(row: usize, calls: &Cell<u64>) -> ServedCall {
-    count_call(calls);
+pub(crate) fn left_to_library(row: usize, calls: &CallCounter) -> ServedCall {
+    calls.count_call();
     ServedCall {
         row,
         gain_seconds: 0.0,
         outcome: None,
     }
-}
-
-#[inline(always)]
-pub(crate) fn count_call(calls: &Cell<u64>) {
-    calls.set(calls.get() + 1);
 }
 
 /// The reason why all calls of a collective on a communicator are passed on.

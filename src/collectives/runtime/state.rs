@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashSet;
 use std::ffi::c_int;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use exec::constants::{MPI_Comm, MPI_Datatype};
 use exec::{Communicator, ExecError, NoChannels, NodeChannels, RawCall, check_code};
@@ -18,9 +19,11 @@ use crate::irregular::IrregularPlan;
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
 use crate::table_mismatch::{Host, TableMismatch};
+use crate::threads::CallCounter;
 use crate::versions::{Version, Versions};
 
-/// The state of an application's communicator.
+/// The state of an application's communicator. One thread at a time uses it: that which makes a collective call on the
+/// communicator, or frees it.
 #[derive(Debug)]
 pub(crate) struct State {
     /// The application's communicator.
@@ -47,7 +50,7 @@ pub(crate) struct PassedCalls {
     /// The row of the summary that they count for.
     pub(crate) row: usize,
     /// The number of the row's calls.
-    pub(crate) calls: Rc<Cell<u64>>,
+    pub(crate) calls: Arc<CallCounter>,
 }
 
 impl PassedCalls {
@@ -70,8 +73,8 @@ pub(crate) fn pass_on_all<T>(reason: FallbackReason) -> Result<T, Reasons> {
 /// The state of a communicator on which some calls are carried out by our algorithms.
 #[derive(Debug)]
 pub(crate) struct Attached {
-    pub(crate) version: Rc<Version>,
-    pub(crate) rules: Rc<CommunicatorRules>,
+    pub(crate) version: Arc<Version>,
+    pub(crate) rules: Arc<CommunicatorRules>,
     /// The least size in bytes of calls that may be ours, by collective.
     pub(crate) least_bytes: [u64; Collective::ALL.len()],
     /// The nodes of its ranks, if they are known or needed.
@@ -105,6 +108,8 @@ pub(crate) struct HeldCommunicator {
     pub(crate) world_ranks: Vec<c_int>,
     /// The next tag of this process on it; ranks that share a tag agree on a greater one.
     pub(crate) next_tag: Cell<c_int>,
+    /// A share of [`crate::Dispatcher`]'s `private_users` while it exists, where threads call MPI at the same time.
+    pub(crate) _user: Option<Arc<()>>,
 }
 
 impl HeldCommunicator {

@@ -1,5 +1,7 @@
 //! The program's own datatypes and operators in repeated calls.
 
+use std::sync::atomic::Ordering;
+
 use exec::constants::is_predefined;
 use exec::{ExecError, OperatorHandle, RawCall, is_named};
 use mpi::ffi;
@@ -55,7 +57,8 @@ impl UserHandles {
 
     /// Whether the handles are still valid for the plan.
     pub(crate) fn is_there(&self) -> bool {
-        let are_alive = self.datatypes.iter().flatten().all(|life| life.get());
+        let mut datatypes = self.datatypes.iter().flatten();
+        let are_alive = datatypes.all(|life| life.load(Ordering::Acquire));
         are_alive && self.operator.is_none_or(commutes_as_before)
     }
 }

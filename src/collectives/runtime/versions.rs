@@ -1,7 +1,6 @@
 //! Versions of a table: the loaded one, and later contents of its file.
 
-use std::cell::RefCell;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use exec::ExecError;
 use exec::constants::MPI_Comm;
@@ -11,7 +10,8 @@ use table::{Deployment, OperatorClass, Policy, Query, ShapeMatch, ShapeRules, Ta
 use vocabulary::{Candidate, CommShape, RankOrder};
 
 use crate::state::Reasons;
-use crate::watch::Watch;
+use crate::threads::lock;
+use crate::watch::{Watch, agree_on_version};
 use crate::{FallbackReason, Loaded};
 
 /// A table, with the rules for the shapes of communicators seen so far.
@@ -22,7 +22,7 @@ pub(crate) struct Version {
     /// The table as the policy deploys it, which decides about calls.
     pub(crate) deployed: Table,
     pub(crate) policy: Policy,
-    shapes: RefCell<Vec<Rc<CommunicatorRules>>>,
+    shapes: Mutex<Vec<Arc<CommunicatorRules>>>,
 }
 
 impl Version {
@@ -31,7 +31,7 @@ impl Version {
             deployed: loaded.table.deployed_by(policy).0,
             loaded,
             policy,
-            shapes: RefCell::default(),
+            shapes: Mutex::default(),
         }
     }
 
@@ -49,16 +49,16 @@ impl Version {
         shape: CommShape,
         order: RankOrder,
         is_even: bool,
-    ) -> Rc<CommunicatorRules> {
-        let mut shapes = self.shapes.borrow_mut();
-        let is_it = |rules: &&Rc<CommunicatorRules>| {
+    ) -> Arc<CommunicatorRules> {
+        let mut shapes = lock(&self.shapes);
+        let is_it = |rules: &&Arc<CommunicatorRules>| {
             (rules.shape(), rules.order(), rules.is_even()) == (shape, order, is_even)
         };
         if let Some(rules) = shapes.iter().find(is_it) {
-            return Rc::clone(rules);
+            return Arc::clone(rules);
         }
-        let rules = Rc::new(self.compile_rules(&self.deployed, shape, order, is_even));
-        shapes.push(Rc::clone(&rules));
+        let rules = Arc::new(self.compile_rules(&self.deployed, shape, order, is_even));
+        shapes.push(Arc::clone(&rules));
         rules
     }
 
@@ -176,8 +176,8 @@ fn colltune_query(
 #[derive(Debug)]
 pub(crate) struct Versions {
     /// The loaded table, which is the same on all ranks.
-    first: Rc<Version>,
-    watch: Option<RefCell<Watch>>,
+    first: Arc<Version>,
+    watch: Option<Mutex<Watch>>,
 }
 
 impl Versions {
@@ -185,10 +185,10 @@ impl Versions {
     pub(crate) fn new(
         loaded: Loaded,
         policy: Policy,
-        watch: impl FnOnce(&Rc<Version>) -> Option<Watch>,
+        watch: impl FnOnce(&Arc<Version>) -> Option<Watch>,
     ) -> Self {
-        let first = Rc::new(Version::new(loaded, policy));
-        let watch = watch(&first).map(RefCell::new);
+        let first = Arc::new(Version::new(loaded, policy));
+        let watch = watch(&first).map(Mutex::new);
         Self { first, watch }
     }
 
@@ -198,16 +198,16 @@ impl Versions {
     }
 
     /// The table that this rank used last.
-    pub(crate) fn last(&self) -> Rc<Version> {
+    pub(crate) fn last(&self) -> Arc<Version> {
         let watch = self.watch.as_ref();
-        let last = watch.map(|watch| Rc::clone(watch.borrow().current()));
-        last.unwrap_or_else(|| Rc::clone(&self.first))
+        let last = watch.map(|watch| Arc::clone(lock(watch).current()));
+        last.unwrap_or_else(|| Arc::clone(&self.first))
     }
 
     /// The number of times that this rank has changed to another table.
     pub(crate) fn replacements(&self) -> u64 {
         let watch = self.watch.as_ref();
-        watch.map_or(0, |watch| watch.borrow().replacements())
+        watch.map_or(0, |watch| lock(watch).replacements())
     }
 
     /// The reasons why the table leaves all calls on communicators of this number of ranks to the library, by collective.
@@ -239,15 +239,11 @@ impl Versions {
     pub(crate) unsafe fn agree_on_version(
         &self,
         communicator: MPI_Comm,
-    ) -> Result<Rc<Version>, ExecError> {
+    ) -> Result<Arc<Version>, ExecError> {
         match &self.watch {
-            None => Ok(Rc::clone(&self.first)),
+            None => Ok(Arc::clone(&self.first)),
             // SAFETY: the caller promises that the communicator is a valid intracommunicator.
-            Some(watch) => unsafe {
-                watch
-                    .borrow_mut()
-                    .agree_on_version(communicator, &self.first)
-            },
+            Some(watch) => unsafe { agree_on_version(watch, communicator, &self.first) },
         }
     }
 }

@@ -4,7 +4,7 @@
 //! last.
 
 use std::path::PathBuf;
-use std::rc::Rc;
+use std::sync::{Arc, Mutex};
 
 use exec::ExecError;
 use exec::constants::MPI_Comm;
@@ -12,6 +12,7 @@ use exec::constants::MPI_Comm;
 use crate::agree::{are_same, first_text, is_first};
 use crate::loaded::{Loaded, Stamp, open_with_stamp, unreadable_error};
 use crate::table_mismatch::Host;
+use crate::threads::lock;
 use crate::versions::Version;
 use crate::{RuntimeError, Settings};
 
@@ -23,23 +24,23 @@ pub(crate) struct Watch {
     settings: Settings,
     /// The state of the file at the last check, if it existed, and the result of reading it.
     stamp: Option<Stamp>,
-    seen: Result<Rc<Version>, String>,
+    seen: Result<Arc<Version>, String>,
     /// The version that this rank used last.
-    current: Rc<Version>,
+    current: Arc<Version>,
     replacements: u64,
     /// The last warning, in order not to repeat it.
     warned: String,
 }
 
 impl Watch {
-    pub(crate) fn new(first: &Rc<Version>, host: Host, settings: Settings) -> Self {
+    pub(crate) fn new(first: &Arc<Version>, host: Host, settings: Settings) -> Self {
         Self {
             path: first.loaded.path.clone(),
             host,
             settings,
             stamp: Some(first.loaded.stamp),
-            seen: Ok(Rc::clone(first)),
-            current: Rc::clone(first),
+            seen: Ok(Arc::clone(first)),
+            current: Arc::clone(first),
             replacements: 0,
             warned: String::new(),
         }
@@ -50,50 +51,21 @@ impl Watch {
     }
 
     /// The version that this rank used last.
-    pub(crate) fn current(&self) -> &Rc<Version> {
+    pub(crate) fn current(&self) -> &Arc<Version> {
         &self.current
     }
 
-    /// The version for a communicator, the same on all of its ranks: the file's current content if all of them have
-    /// read the same and can use it; otherwise the version that they used last, if it is the same; otherwise the
-    /// first one, which is always the same. Collective.
-    ///
-    /// # Safety
-    ///
-    /// `communicator` is a valid intracommunicator.
-    pub(crate) unsafe fn agree_on_version(
-        &mut self,
-        communicator: MPI_Comm,
-        first: &Rc<Version>,
-    ) -> Result<Rc<Version>, ExecError> {
-        self.read_if_changed(first);
-        let digest = |version: &Rc<Version>| version.loaded.digest;
-        let seen = self.seen.as_ref().map_or(0, digest);
-        let numbers = [self.seen.is_ok().into(), seen, digest(&self.current)];
-        // SAFETY: the caller promises that the communicator is a valid intracommunicator.
-        let same = unsafe { are_same(communicator, &numbers)? };
-        match &self.seen {
-            Ok(version) if same[..2] == [true, true] => {
-                if digest(version) != digest(&self.current) {
-                    self.current = Rc::clone(version);
-                    self.replacements += 1;
-                }
-                self.warned.clear();
-                Ok(Rc::clone(version))
-            }
-            _ => {
-                let kept = if same[2] { &self.current } else { first };
-                let kept = Rc::clone(kept);
-                // SAFETY: the caller promises that the communicator is a valid intracommunicator; all of its ranks
-                // reach this point, since they have found the same.
-                unsafe { self.warn_of_rejection(communicator)? };
-                Ok(kept)
-            }
+    /// Uses a version from now on.
+    fn use_version(&mut self, version: &Arc<Version>) {
+        if version.loaded.digest != self.current.loaded.digest {
+            self.current = Arc::clone(version);
+            self.replacements += 1;
         }
+        self.warned.clear();
     }
 
     /// Reads the file if its state has changed.
-    fn read_if_changed(&mut self, first: &Rc<Version>) {
+    fn read_if_changed(&mut self, first: &Arc<Version>) {
         let opened = open_with_stamp(&self.path);
         let stamp = opened.as_ref().ok().map(|(_, stamp)| *stamp);
         // A missing file is retried, as the reason may differ each time.
@@ -118,25 +90,16 @@ impl Watch {
     }
 
     /// Reuses the rules of a known version.
-    fn reuse_version(&self, loaded: Loaded, first: &Rc<Version>) -> Rc<Version> {
+    fn reuse_version(&self, loaded: Loaded, first: &Arc<Version>) -> Arc<Version> {
         let mut known = [&self.current, first].into_iter();
         match known.find(|known| known.loaded.digest == loaded.digest) {
-            Some(known) => Rc::clone(known),
-            None => Rc::new(Version::new(loaded, self.settings.policy)),
+            Some(known) => Arc::clone(known),
+            None => Arc::new(Version::new(loaded, self.settings.policy)),
         }
     }
 
     /// Reports once why the file is not used.
-    ///
-    /// # Safety
-    ///
-    /// `communicator` is a valid intracommunicator, and all of its ranks call this.
-    unsafe fn warn_of_rejection(&mut self, communicator: MPI_Comm) -> Result<(), ExecError> {
-        // SAFETY: the caller promises that the communicator is a valid intracommunicator.
-        let (why, is_first) = unsafe {
-            let why = first_text(communicator, self.seen.as_ref().err())?;
-            (why, is_first(communicator)?)
-        };
+    fn warn_of_rejection(&mut self, why: Option<String>, is_first: bool) {
         let why = why.unwrap_or_else(|| "not all ranks have read the same".to_owned());
         let path = self.path.display();
         let text = format!("the old table is kept, as {path} has changed and is not used: {why}");
@@ -148,6 +111,47 @@ impl Watch {
             warn(&text);
         }
         self.warned = text;
-        Ok(())
+    }
+}
+
+/// The version for a communicator, the same on all of its ranks: the file's current content if all of them have read the
+/// same and can use it; otherwise the version that they used last, if it is the same; otherwise the first one, which is
+/// always the same. Collective.
+///
+/// The watch is not locked while ranks wait for each other: other threads may agree about other communicators meanwhile.
+///
+/// # Safety
+///
+/// `communicator` is a valid intracommunicator.
+pub(crate) unsafe fn agree_on_version(
+    watch: &Mutex<Watch>,
+    communicator: MPI_Comm,
+    first: &Arc<Version>,
+) -> Result<Arc<Version>, ExecError> {
+    let (seen, current) = {
+        let mut watch = lock(watch);
+        watch.read_if_changed(first);
+        (watch.seen.clone(), Arc::clone(&watch.current))
+    };
+    let digest = |version: &Arc<Version>| version.loaded.digest;
+    let seen_digest = seen.as_ref().map_or(0, digest);
+    let numbers = [seen.is_ok().into(), seen_digest, digest(&current)];
+    // SAFETY: the caller promises that the communicator is a valid intracommunicator.
+    let same = unsafe { are_same(communicator, &numbers)? };
+    match &seen {
+        Ok(version) if same[..2] == [true, true] => {
+            lock(watch).use_version(version);
+            Ok(Arc::clone(version))
+        }
+        _ => {
+            // SAFETY: the caller promises that the communicator is a valid intracommunicator; all of its ranks reach
+            // this point, since they have found the same.
+            let (why, is_first) = unsafe {
+                let why = first_text(communicator, seen.as_ref().err())?;
+                (why, is_first(communicator)?)
+            };
+            lock(watch).warn_of_rejection(why, is_first);
+            Ok(if same[2] { current } else { Arc::clone(first) })
+        }
     }
 }

@@ -4,22 +4,24 @@
 //! the program sees, and no rank waits for one whose call has failed. Nothing that may differ between the ranks of a
 //! valid program proves anything.
 //!
-//! Where libraries differ, such as in equal buffers, the library is asked, by a call on `MPI_COMM_SELF`.
+//! Where libraries differ, such as in equal buffers, the library is asked, by a call on `MPI_COMM_SELF`, or on a communicator
+//! like it where the program's threads may use that at the same time.
 
-use std::cell::RefCell;
 use std::ffi::{c_int, c_void};
+use std::sync::Mutex;
 
 use exec::constants::{
     MPI_Datatype, MPI_Op, datatype_name, in_place, is_defined, is_predefined, no_operator,
     operator_name,
 };
-use exec::{RawBlocks, RawCall, RawIrregularCall, is_named};
+use exec::{Communicator, RawBlocks, RawCall, RawIrregularCall, is_named};
 use mpi::ffi;
 use schedule::Collective;
 
 use crate::FallbackReason;
 use crate::attach::SilencedCommunicator;
-use crate::datatypes::Datatypes;
+use crate::attribute::Attributes;
+use crate::threads::lock;
 
 /// A call as the program makes it, on an intracommunicator.
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +48,14 @@ struct SameMemory {
     elements: i64,
 }
 
-/// What the library has said about arguments. It is asked by calls on `MPI_COMM_SELF`.
+/// What the library has said about arguments. It is asked by calls on a communicator of this process alone.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
-    operations: RefCell<Vec<LibraryAnswer<(MPI_Op, MPI_Datatype)>>>,
+    operations: Mutex<Vec<LibraryAnswer<(MPI_Op, MPI_Datatype)>>>,
     /// By collective, for one element and for more.
-    same_buffers: RefCell<Vec<LibraryAnswer<(Collective, bool)>>>,
+    same_buffers: Mutex<Vec<LibraryAnswer<(Collective, bool)>>>,
     /// By the output of an exscan on the first rank.
-    missing_outputs: RefCell<Vec<LibraryAnswer<MissingOutput>>>,
+    missing_outputs: Mutex<Vec<LibraryAnswer<MissingOutput>>>,
 }
 
 /// What a program gives as the output of an exscan on the first rank, where MPI says that it is not significant (MPI 4.0,
@@ -81,7 +83,7 @@ impl Answers {
     pub(crate) unsafe fn why_not(
         &self,
         asked: AskedCall<'_>,
-        datatypes: &Datatypes,
+        attributes: &Attributes,
     ) -> Option<FallbackReason> {
         let AskedCall { call, ranks, .. } = asked;
         let combines = call.collective.is_reduction();
@@ -95,28 +97,28 @@ impl Answers {
                 return Some(FallbackReason::Invalid);
             };
             let mut sides = sides.iter().flatten();
-            if !sides.all(|side| side.is_valid(datatypes)) {
+            if !sides.all(|side| side.is_valid(attributes)) {
                 return Some(FallbackReason::Invalid);
             }
-            if combines && !self.carries_out(call.operator, call.recv_type) {
+            if combines && !self.carries_out(call.operator, call.recv_type, attributes) {
                 return Some(FallbackReason::Undefined {
                     operator: operator_name(call.operator),
                     datatype: datatype_name(call.recv_type),
                 });
             }
             if let Some(missing) = missing_output(asked)
-                && self.refuses_missing(missing)
+                && self.refuses_missing(missing, attributes)
             {
                 return Some(FallbackReason::Invalid);
             }
             let same = same_memory(asked).filter(|same| same.distance == distance(call))?;
-            self.refuses_same(call.collective, same)
+            self.refuses_same(call.collective, same, attributes)
                 .then_some(FallbackReason::Invalid)
         }
     }
 
     /// Whether the library refuses an exscan without an output on the first rank.
-    fn refuses_missing(&self, missing: MissingOutput) -> bool {
+    fn refuses_missing(&self, missing: MissingOutput, attributes: &Attributes) -> bool {
         answer_once(&self.missing_outputs, missing, || {
             let output = match missing {
                 MissingOutput::InPlace => in_place().cast_mut(),
@@ -126,7 +128,7 @@ impl Answers {
             let datatype = unsafe { ffi::RSMPI_INT32_T };
             // SAFETY: the input holds an element, and the only rank of the communicator has no output.
             unsafe {
-                library_refuses(|input, _| {
+                library_refuses(attributes, |input, _| {
                     RawCall::new(Collective::Exscan, input.cast(), output, 1, datatype)
                 })
             }
@@ -144,7 +146,7 @@ impl Answers {
         call: &RawIrregularCall,
         rank: c_int,
         ranks: c_int,
-        datatypes: &Datatypes,
+        attributes: &Attributes,
     ) -> bool {
         if !(0..ranks).contains(&call.root) {
             return true;
@@ -160,7 +162,7 @@ impl Answers {
         significant_sides.any(|(_, buffer, blocks)| {
             // SAFETY: the caller promises valid handles, and arrays with one entry for each rank where they are
             // significant, unless they are null.
-            unsafe { is_wrong_side(buffer, blocks, ranks, datatypes) }
+            unsafe { is_wrong_side(buffer, blocks, ranks, attributes) }
         })
     }
 
@@ -170,7 +172,12 @@ impl Answers {
     /// # Safety
     ///
     /// The handles are valid.
-    unsafe fn carries_out(&self, operator: MPI_Op, datatype: MPI_Datatype) -> bool {
+    unsafe fn carries_out(
+        &self,
+        operator: MPI_Op,
+        datatype: MPI_Datatype,
+        attributes: &Attributes,
+    ) -> bool {
         if !is_defined(operator, datatype) {
             return false;
         }
@@ -184,7 +191,7 @@ impl Answers {
                 RawCall::new(Collective::Allreduce, send, recv, 1, datatype).with_operator(operator)
             };
             // SAFETY: the buffers hold an element, since predefined ones are no longer than this.
-            unsafe { library_refuses(|send, recv| call(send.cast(), recv.cast())) }
+            unsafe { library_refuses(attributes, |send, recv| call(send.cast(), recv.cast())) }
         });
         !is_refused
     }
@@ -195,16 +202,25 @@ impl Answers {
     /// # Safety
     ///
     /// As for [`Self::why_not`], for a call without other errors.
-    pub(crate) unsafe fn refused_distance(&self, asked: AskedCall<'_>) -> Option<isize> {
+    pub(crate) unsafe fn refused_distance(
+        &self,
+        asked: AskedCall<'_>,
+        attributes: &Attributes,
+    ) -> Option<isize> {
         // SAFETY: the caller promises valid handles, one count per rank where there are counts, and a call without
         // other errors.
         let same = unsafe { same_memory(asked) }?;
-        let is_refused = self.refuses_same(asked.call.collective, same);
+        let is_refused = self.refuses_same(asked.call.collective, same, attributes);
         is_refused.then_some(same.distance)
     }
 
     /// Whether the library refuses calls of which the input and the output are the same memory.
-    fn refuses_same(&self, collective: Collective, same: SameMemory) -> bool {
+    fn refuses_same(
+        &self,
+        collective: Collective,
+        same: SameMemory,
+        attributes: &Attributes,
+    ) -> bool {
         let elements = same.elements.min(2) as c_int;
         answer_once(&self.same_buffers, (collective, elements == 1), || {
             // SAFETY: a constant of the library.
@@ -215,18 +231,18 @@ impl Answers {
                     .with_sent_elements(elements, datatype)
             };
             // SAFETY: the buffer holds the elements.
-            unsafe { library_refuses(|_, recv| call(recv)) }
+            unsafe { library_refuses(attributes, |_, recv| call(recv)) }
         })
     }
 }
 
 /// The answer to a question, which the library is asked once.
 fn answer_once<Question: Copy + PartialEq>(
-    known: &RefCell<Vec<LibraryAnswer<Question>>>,
+    known: &Mutex<Vec<LibraryAnswer<Question>>>,
     question: Question,
     ask: impl FnOnce() -> bool,
 ) -> bool {
-    let mut known = known.borrow_mut();
+    let mut known = lock(known);
     if let Some(answer) = known.iter().find(|answer| answer.question == question) {
         return answer.is_refused;
     }
@@ -238,19 +254,24 @@ fn answer_once<Question: Copy + PartialEq>(
     is_refused
 }
 
-/// Whether the library refuses a call on `MPI_COMM_SELF`. Meanwhile its error handler is replaced, and that of
-/// `MPI_COMM_WORLD`, to which Open MPI reports some errors of calls on other communicators. `call` gets buffers of 128
-/// bytes.
+/// Whether the library refuses a call on a communicator of this process alone. Meanwhile its error handler is replaced, and
+/// that of `MPI_COMM_WORLD`, to which Open MPI reports some errors of calls on other communicators. `call` gets buffers of
+/// 128 bytes. Threads ask one after the other, and wait for no other rank.
 ///
 /// # Safety
 ///
 /// Handles that are not null are valid, and the buffers are long enough.
-unsafe fn library_refuses(call: impl FnOnce(*const u8, *mut u8) -> RawCall) -> bool {
+unsafe fn library_refuses(
+    attributes: &Attributes,
+    call: impl FnOnce(*const u8, *mut u8) -> RawCall,
+) -> bool {
     let (input, mut output) = ([0_u128; 8], [0_u128; 8]);
+    let own = lock(&attributes.alone);
     // SAFETY: the caller promises that the call's handles are valid and that its data fits into the buffers; the
-    // communicators are constants of the library.
+    // communicators are constants of the library, or one of ours that exists while it is locked.
     unsafe {
-        let (alone, world) = (ffi::RSMPI_COMM_SELF, ffi::RSMPI_COMM_WORLD);
+        let alone = own.as_ref().map_or(ffi::RSMPI_COMM_SELF, Communicator::raw);
+        let world = ffi::RSMPI_COMM_WORLD;
         let (Ok(_alone), Ok(_world)) = (
             SilencedCommunicator::new(alone),
             SilencedCommunicator::new(world),
@@ -456,7 +477,7 @@ unsafe fn is_wrong_side(
     buffer: *const c_void,
     blocks: &RawBlocks,
     ranks: c_int,
-    datatypes: &Datatypes,
+    attributes: &Attributes,
 ) -> bool {
     if buffer == in_place() || blocks.are_missing() {
         return true;
@@ -487,7 +508,7 @@ unsafe fn is_wrong_side(
                 count,
                 datatype,
             };
-            !elements.is_valid(datatypes)
+            !elements.is_valid(attributes)
         }
     })
 }
@@ -496,7 +517,7 @@ impl BufferElements {
     /// # Safety
     ///
     /// The datatype is null or valid.
-    unsafe fn is_valid(&self, datatypes: &Datatypes) -> bool {
+    unsafe fn is_valid(&self, attributes: &Attributes) -> bool {
         // SAFETY: a constant of the library.
         let nothing = unsafe { ffi::RSMPI_DATATYPE_NULL };
         if self.count < 0 || self.datatype == nothing || self.buffer == in_place() {
@@ -507,7 +528,7 @@ impl BufferElements {
             let Ok(is_named) = is_named(self.datatype) else {
                 return false;
             };
-            (is_named || is_committed(self.datatype, datatypes))
+            (is_named || is_committed(self.datatype, attributes))
                 && (!self.buffer.is_null() || self.may_be_at_null(is_named))
         }
     }
@@ -542,14 +563,14 @@ impl BufferElements {
 /// # Safety
 ///
 /// The datatype is valid.
-unsafe fn is_committed(datatype: MPI_Datatype, datatypes: &Datatypes) -> bool {
+unsafe fn is_committed(datatype: MPI_Datatype, attributes: &Attributes) -> bool {
     // SAFETY: the caller promises that the datatype is valid; a broadcast on one rank accesses no data.
     unsafe {
         // A datatype stays committed, so the library is asked once.
-        if datatypes.is_known(datatype) {
+        if attributes.datatypes.is_known(datatype) {
             return true;
         }
-        let is_refused = library_refuses(|_, buffer| {
+        let is_refused = library_refuses(attributes, |_, buffer| {
             RawCall::new(
                 Collective::Bcast,
                 std::ptr::null(),
@@ -560,7 +581,7 @@ unsafe fn is_committed(datatype: MPI_Datatype, datatypes: &Datatypes) -> bool {
         });
         if !is_refused {
             // Without the attribute, the library is asked again.
-            let _ = datatypes.liveness_of(datatype);
+            let _ = attributes.datatypes.liveness_of(datatype);
         }
         !is_refused
     }

@@ -20,6 +20,7 @@ mod secure;
 mod strange;
 mod stress;
 mod synchronising;
+mod threads;
 mod unlike;
 mod unserved;
 mod wrong;

@@ -224,23 +224,3 @@ fn new_random_calls_agree_with_mpi() {
     let program = compiled("stress.c", folder.path(), &[]);
     check(&program, seed as usize % 12, 4, seed);
 }
-
-#[test]
-fn concurrent_threads_get_the_results_of_mpi() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let program = compiled("threads.c", folder.path(), &["-pthread"]);
-    let path = save_table(
-        &forcing_table(1, chosen_installation().library()),
-        folder.path(),
-    );
-    let arguments = ["4", "400"].map(str::to_owned);
-    let text = run_preloaded(&program, &arguments, 2, &path, &[]).expect_success();
-    let is_provided = !text.contains("one thread at a time");
-    let library = "MPI library with MPI_THREAD_MULTIPLE";
-    if testkit::require(library, is_provided.then_some(())).is_none() {
-        return;
-    }
-    assert!(text.contains("threads agree"), "{text}");
-    assert_eq!(text.matches("colltune: warning").count(), 1, "{text}");
-    assert!(text.contains("MPI_THREAD_MULTIPLE"), "{text}");
-}

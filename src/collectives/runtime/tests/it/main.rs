@@ -1,5 +1,7 @@
 //! Starts `runtime-ranks` on several ranks, with the library that these tests are linked to.
 
+mod exhaustively;
+
 use std::time::Duration;
 
 use testkit::{mpi, tables};

@@ -1,0 +1,239 @@
+//! Programs whose threads call MPI at the same time (`MPI_THREAD_MULTIPLE`).
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use launcher::LibraryName;
+use tempfile::TempDir;
+use testkit::mpi::chosen_family;
+use testkit::process;
+use testkit::tables::save_table;
+use vocabulary::Through;
+
+use crate::corners::calls;
+use crate::launch::{compiled, preloaded, run_preloaded, warnings};
+use crate::stress::forcing_through;
+
+/// The output of `threads.c` and the summary, with our messages through the given transport; `None` if the library has no
+/// such threads.
+fn run(
+    arguments: &[&str],
+    ranks: u32,
+    place: usize,
+    through: Through,
+    more: &[(&str, &str)],
+) -> Option<String> {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("threads.c", folder.path(), &["-pthread"]);
+    let path = save_table(&forcing_through(place, through), folder.path());
+    let words: Vec<String> = arguments.iter().map(|word| (*word).to_owned()).collect();
+    let text = run_preloaded(&program, &words, ranks, &path, more).expect_success();
+    let is_provided = !text.contains("one thread at a time");
+    let library = "MPI library with MPI_THREAD_MULTIPLE";
+    testkit::require(library, is_provided.then_some(()))?;
+    assert!(text.contains("threads agree"), "{text}");
+    Some(text)
+}
+
+/// The collectives that `threads.c` calls.
+const CALLED: [&str; 7] = [
+    "allreduce/",
+    "bcast/",
+    "allgather/",
+    "reduce/",
+    "allgatherv/",
+    "alltoall/",
+    "barrier/",
+];
+
+/// Checks that all of these were carried out by algorithms of ours, without a warning.
+fn expect_ours(text: &str) {
+    assert_eq!(warnings(text), [""; 0], "{text}");
+    for collective in CALLED {
+        assert!(calls(text, collective) > 0, "{collective}: {text}");
+    }
+}
+
+#[test]
+fn threads_with_communicators_of_their_own_get_the_results_of_mpi() {
+    // With more threads than cores libraries wait for whole time slices.
+    for (threads, count, ranks, place) in [("2", "120", 3, 0), ("4", "80", 2, 3), ("8", "40", 2, 1)]
+    {
+        let arguments = ["apart", threads, count];
+        let Some(text) = run(&arguments, ranks, place, Through::Mpi, &[]) else {
+            return;
+        };
+        expect_ours(&text);
+        assert!(text.contains("iallreduce"), "{text}");
+    }
+}
+
+#[test]
+fn threads_share_memory_with_the_other_ranks_under_mpi() {
+    for (threads, count) in [("3", "80"), ("8", "30")] {
+        let arguments = ["apart", threads, count];
+        let Some(text) = run(&arguments, 2, 0, Through::Shared, &[]) else {
+            return;
+        };
+        expect_ours(&text);
+        assert!(text.contains(" of them through shared memory"), "{text}");
+        assert!(!text.contains("no shared memory"), "{text}");
+    }
+}
+
+/// Threads that take the last memory at the same time do not exceed the limit, and all ranks leave the same calls to the
+/// library.
+#[test]
+fn threads_keep_to_the_limit_of_shared_memory_under_mpi() {
+    let limit = [("COLLTUNE_SHARED_MEMORY", "2M")];
+    let arguments = ["apart", "6", "40"];
+    if let Some(text) = run(&arguments, 2, 0, Through::Shared, &limit) {
+        assert!(text.contains("the limit of shared memory"), "{text}");
+        assert!(text.contains(" of them through shared memory"), "{text}");
+    }
+}
+
+#[test]
+fn threads_that_take_turns_on_one_communicator_get_the_results_of_mpi() {
+    for (threads, through) in [("2", Through::Mpi), ("5", Through::Shared)] {
+        let arguments = ["together", threads, "60"];
+        let Some(text) = run(&arguments, 2, 1, through, &[]) else {
+            return;
+        };
+        expect_ours(&text);
+    }
+}
+
+/// Two threads attach two communicators, one of them first on one rank and the other one first on another: if a rank held
+/// a lock meanwhile, each thread would wait for the other.
+#[test]
+fn threads_attach_communicators_in_another_order_on_each_rank_under_mpi() {
+    for (threads, ranks, through) in [("2", 2, Through::Shared), ("4", 3, Through::Mpi)] {
+        let arguments = ["crossed", threads, "8"];
+        // Ranks agree about each communicator on the table in use, too.
+        let watched = [("COLLTUNE_RELOAD", "1")];
+        let Some(text) = run(&arguments, ranks, 1, through, &watched) else {
+            return;
+        };
+        assert!(calls(&text, "allreduce/") > 0, "{text}");
+    }
+}
+
+#[test]
+fn ranks_with_other_levels_of_threads_use_no_table_under_mpi() {
+    if let Some(text) = run(&["unlike", "1", "10"], 2, 1, Through::Mpi, &[]) {
+        assert_eq!(warnings(&text).len(), 1, "{text}");
+        assert!(
+            text.contains("MPI_THREAD_MULTIPLE on some ranks only"),
+            "{text}"
+        );
+    }
+}
+
+/// A Python interpreter that has mpi4py.
+struct Python {
+    interpreter: PathBuf,
+    /// The folder of mpi4py's own tests.
+    tests: PathBuf,
+    /// A folder with the MPI library of these tests, by the name that mpi4py looks for.
+    library: TempDir,
+}
+
+impl Python {
+    fn find() -> Option<Self> {
+        let (installed, wanted) = match chosen_family() {
+            LibraryName::OpenMpi => ("libmpi.so.40", "libmpi.so.40"),
+            LibraryName::Mpich => ("libmpich.so.12", "libmpi.so.12"),
+            LibraryName::IntelMpi => return None,
+        };
+        let folder = testkit::require("mpi4py", process::find_cached("mpi4py"))?;
+        let library = TempDir::new().expect("a temporary folder");
+        std::os::unix::fs::symlink(loaded_by_ours(installed), library.path().join(wanted))
+            .expect("a link");
+        Some(Self {
+            interpreter: folder.join("bin/python"),
+            tests: folder.join("test"),
+            library,
+        })
+    }
+
+    fn run(&self, words: &[String]) -> String {
+        let folder = TempDir::new().expect("a temporary folder");
+        let path = save_table(&forcing_through(1, Through::Mpi), folder.path());
+        let found_in = self.library.path().display().to_string();
+        let abi = match chosen_family() {
+            LibraryName::OpenMpi => "openmpi",
+            LibraryName::Mpich | LibraryName::IntelMpi => "mpich",
+        };
+        let environment = [
+            ("LD_LIBRARY_PATH", found_in.as_str()),
+            ("MPI4PY_MPIABI", abi),
+        ];
+        run_preloaded(&self.interpreter, words, 2, &path, &environment).expect_success()
+    }
+}
+
+/// The file of a library that `libcolltune.so` needs.
+fn loaded_by_ours(name: &str) -> PathBuf {
+    let output = Command::new("ldd").arg(preloaded()).output();
+    let listed = output.expect("the C library has it").stdout;
+    let listed = String::from_utf8_lossy(&listed).into_owned();
+    let start = format!("{name} => ");
+    let mut lines = listed.lines().map(str::trim);
+    let found = lines.find_map(|line| line.strip_prefix(&start)?.split(' ').next());
+    found.expect("it needs the MPI library").into()
+}
+
+#[test]
+fn python_with_its_default_initialisation_is_served_under_mpi() {
+    let Some(python) = Python::find() else {
+        return;
+    };
+    let program = "
+from array import array
+from threading import Thread
+from mpi4py import MPI
+assert MPI.Query_thread() == MPI.THREAD_MULTIPLE
+world = MPI.COMM_WORLD
+def work(comm, number):
+    for call in range(50):
+        sums = array('i', [0] * 100)
+        comm.Allreduce(array('i', [number + comm.rank] * 100), sums)
+        assert sums[99] == comm.size * number + sum(range(comm.size)), sums
+        assert comm.bcast(call if comm.rank == 1 else None, 1) == call
+comms = [world.Dup() for _ in range(3)]
+threads = [Thread(target=work, args=(comm, number)) for number, comm in enumerate(comms)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+work(world, 7)
+for comm in comms: comm.Free()
+print('python agrees')
+";
+    let words = ["-c".to_owned(), program.to_owned()];
+    let text = python.run(&words);
+    assert_eq!(text.matches("python agrees").count(), 2, "{text}");
+    assert!(calls(&text, "allreduce/") >= 200, "{text}");
+    assert!(calls(&text, "bcast/") >= 200, "{text}");
+    assert!(!text.contains("colltune: warning"), "{text}");
+}
+
+/// mpi4py's own tests of collectives, communicators, and threads.
+#[test]
+fn tests_of_python_pass_under_mpi() {
+    let Some(python) = Python::find() else {
+        return;
+    };
+    let mut words = vec![python.tests.join("runtests.py").display().to_string()];
+    for subject in [
+        "test_cco_buf",
+        "test_cco_vec",
+        "test_cco_obj",
+        "test_comm$",
+        "test_threads",
+    ] {
+        words.extend(["-i".to_owned(), subject.to_owned()]);
+    }
+    let text = python.run(&words);
+    assert!(text.contains("\nOK"), "{text}");
+    assert!(calls(&text, "allreduce/") > 0, "{text}");
+}

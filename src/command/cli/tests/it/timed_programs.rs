@@ -243,8 +243,8 @@ fn runs_that_did_not_use_the_table_show_nothing() {
     // A launcher of another release than the table's.
     place.add_launcher("mpirun", "mpirun (Open MPI) 4.1.8", MPIRUN);
     add_program(&place, "job.sh", "mpirun ./app");
-    let ran = place.run(&["validate", "table.yaml", "--command", "./job.sh"]);
-    ran.bad(
+    let refused = place.run(&["validate", "table.yaml", "--command", "./job.sh"]);
+    refused.bad(
         3,
         &[
             "could not be started with the table",

@@ -67,7 +67,7 @@ fn timed(plan: &TimingPlan, share: f64, seconds: fn(u32) -> f64) -> TimedProgram
         };
         succeeded(seconds(turn) * factor)
     };
-    play(plan, false, script).unwrap()
+    play(plan, false, script).expect("runs")
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn pairs_show_gains_and_losses_on_a_machine_that_becomes_slower() {
     let drifting = |turn: u32| 2.0 + f64::from(turn);
     let faster = timed(&PLAN, 0.8, drifting);
     assert_eq!(faster.verdict(0.0), ProgramVerdict::Faster);
-    let gain = faster.gain().unwrap();
+    let gain = faster.gain().expect("pairs");
     assert!((gain.speedup - 1.25).abs() < 1e-9, "{gain:?}");
     assert_eq!(gain.pairs, 8);
     let slower = timed(&PLAN, 1.1, drifting);
@@ -93,14 +93,14 @@ fn pairs_show_gains_and_losses_on_a_machine_that_becomes_slower() {
 fn what_chance_may_have_done_is_not_shown() {
     // One pair in three is a good deal worse.
     let script = |variant, turn: u32| {
-        let is_hit = variant == ProgramVariant::With && turn % 3 == 0;
+        let is_hit = variant == ProgramVariant::With && turn.is_multiple_of(3);
         succeeded(if is_hit {
             1.5
         } else {
             1.0 - 0.01 * f64::from(turn % 2)
         })
     };
-    let mixed = play(&PLAN, false, script).unwrap();
+    let mixed = play(&PLAN, false, script).expect("runs");
     assert_eq!(mixed.verdict(0.05), ProgramVerdict::NothingShown);
     // Five pairs have no interval of 95 %.
     let few = TimingPlan { pairs: 5, ..PLAN };
@@ -125,10 +125,10 @@ fn larger_figures_may_be_better() {
             100.0
         }),
     };
-    let better = play(&PLAN, true, script).unwrap();
+    let better = play(&PLAN, true, script).expect("runs");
     assert_eq!(better.verdict(0.0), ProgramVerdict::Faster);
-    assert!((better.gain().unwrap().speedup - 1.1).abs() < 1e-9);
-    let worse = play(&PLAN, false, script).unwrap();
+    assert!((better.gain().expect("pairs").speedup - 1.1).abs() < 1e-9);
+    let worse = play(&PLAN, false, script).expect("runs");
     assert_eq!(worse.verdict(0.0), ProgramVerdict::Slower);
 }
 
@@ -165,7 +165,7 @@ fn a_program_that_fails_repeatedly_with_the_table_alone_is_the_tables_fault() {
             }
         }
     };
-    let failing = play(&PLAN, false, failing_from(3)).unwrap();
+    let failing = play(&PLAN, false, failing_from(3)).expect("runs");
     assert_eq!(failing.verdict(0.5), ProgramVerdict::Fails);
     assert_eq!(failing.failures.len(), 2);
     assert_eq!(failing.failures[0].pair, 3);
@@ -173,7 +173,9 @@ fn a_program_that_fails_repeatedly_with_the_table_alone_is_the_tables_fault() {
     assert_eq!(failing.runs.len(), 2 + 4);
     let always = |_, _| RunResult::Failed("ended with exit code 1".to_owned());
     assert_eq!(
-        play(&PLAN, false, always).unwrap_err().to_string(),
+        play(&PLAN, false, always)
+            .expect_err("it fails")
+            .to_string(),
         "the program fails without the table: it ended with exit code 1"
     );
 }
@@ -184,13 +186,13 @@ fn a_program_that_fails_now_and_then_is_run_again() {
     let mut count = 0;
     let unsteady = |_, _| {
         count += 1;
-        if count % 3 == 0 {
+        if u32::is_multiple_of(count, 3) {
             RunResult::Failed("ended with exit code 1".to_owned())
         } else {
             succeeded(1.0)
         }
     };
-    let error = play(&PLAN, false, unsteady).unwrap_err();
+    let error = play(&PLAN, false, unsteady).expect_err("it fails");
     assert!(matches!(error, GuardError::ProgramFails { .. }), "{error}");
     let once = |variant, turn| {
         if variant == ProgramVariant::With && turn == 2 {
@@ -199,7 +201,7 @@ fn a_program_that_fails_now_and_then_is_run_again() {
             succeeded(1.0)
         }
     };
-    let steady = play(&PLAN, false, once).unwrap();
+    let steady = play(&PLAN, false, once).expect("runs");
     assert_eq!(steady.verdict(0.0), ProgramVerdict::NoLoss);
     assert_eq!((steady.failures.len(), steady.runs.len()), (1, 18));
 }
@@ -210,7 +212,7 @@ fn a_program_that_hangs_with_the_table_fails() {
         let hangs = variant == ProgramVariant::With && turn > 1;
         succeeded(if hangs { 1e9 } else { 1.0 })
     };
-    let hung = play(&PLAN, false, hanging).unwrap();
+    let hung = play(&PLAN, false, hanging).expect("runs");
     assert_eq!(hung.verdict(0.0), ProgramVerdict::Fails);
     let reason = &hung.failures[0].reason;
     assert!(reason.contains("did not end within 60 s"), "{reason}");
@@ -219,7 +221,7 @@ fn a_program_that_hangs_with_the_table_fails() {
         budget_seconds: Some(30.0),
         ..PLAN
     };
-    let cut = play(&short, false, hanging).unwrap();
+    let cut = play(&short, false, hanging).expect("runs");
     assert!(cut.is_out_of_time && cut.failures.is_empty(), "{cut:?}");
     assert_eq!(cut.verdict(0.0), ProgramVerdict::NothingShown);
 }

@@ -406,12 +406,12 @@ fn switch_value(on: bool) -> OsString {
 }
 
 /// The absolute path, since ranks may have another working directory.
-fn absolute_path(path: &Path) -> PathBuf {
+pub(super) fn absolute_path(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 /// The value of [`PRELOADING`]: our library, then those that are preloaded already.
-fn preload_list(ours: &Path, line: Option<&CommandLine>) -> OsString {
+pub(super) fn preload_list(ours: &Path, line: Option<&CommandLine>) -> OsString {
     let mut list = ours.as_os_str().to_owned();
     let others = line.and_then(|line| line.variable(PRELOADING));
     if let Some(others) = others.filter(|others| !others.is_empty()) {

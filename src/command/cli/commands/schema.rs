@@ -3,7 +3,7 @@ use schemars::{JsonSchema, Schema};
 
 use super::{Answer, CliError, Console};
 use super::{
-    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, pull, schedule, simulate,
+    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, profile, pull, schedule, simulate,
     tune, validate,
 };
 use crate::exit::Failure;
@@ -32,7 +32,7 @@ pub(crate) struct SchemaArgs {
 type VerbSchema = (&'static str, fn() -> Schema);
 
 /// The verbs with the types of their output, and `error` for the output of verbs that fail.
-const ANSWERS: [VerbSchema; 23] = [
+const ANSWERS: [VerbSchema; 24] = [
     ("audit", schema_of::<tuner::AuditReport>),
     ("cancel", schema_of::<Vec<tuner::Cancelled>>),
     ("check", schema_of::<check::CheckOutput>),
@@ -49,6 +49,7 @@ const ANSWERS: [VerbSchema; 23] = [
     ("lookup", schema_of::<table::DecisionJson>),
     ("measure", schema_of::<measure::MeasureOutput>),
     ("plan", schema_of::<plan::PlanOutput>),
+    ("profile", schema_of::<profile::ProfileOutput>),
     ("pull", schema_of::<pull::PullOutput>),
     (
         "schedule list",

@@ -41,6 +41,7 @@ mod page;
 mod preloaded;
 mod pulled;
 mod queue;
+mod recorded;
 mod recovered;
 mod releases;
 mod remote;

@@ -180,14 +180,7 @@ impl Counts {
             return call();
         };
         let timed = TimedCall::make(call);
-        let back = CompletingCall {
-            requests,
-            completed: if timed.code == 0 {
-                completed
-            } else {
-                Completed::None
-            },
-        };
+        let back = CompletingCall::new(requests, completed, timed.code);
         let mut calls = self.lock_calls();
         calls.complete(&given, timed.seconds, &back);
         timed.code
@@ -223,19 +216,33 @@ impl Counts {
     ///
     /// `requests` is null or has `count` valid requests.
     unsafe fn find_collectives(&self, count: c_int, requests: Requests) -> Option<GivenRequests> {
-        // Without requests the address may be any.
-        let count = usize::try_from(count)
-            .ok()
-            .filter(|count| *count > 0 && !requests.is_null())?;
-        // SAFETY: the caller promises that `requests` has `count` requests if it is not null; null is a constant of the
-        // library.
-        let (requests, null) = unsafe {
-            let requests = std::slice::from_raw_parts(requests, count);
-            (requests, ffi::RSMPI_REQUEST_NULL)
-        };
-        let numbers = requests.iter().copied().map(number);
-        self.lock_calls().find_given(numbers, number(null))
+        // SAFETY: the caller promises that `requests` is null or has `count` requests.
+        let numbers = unsafe { given_numbers(count, requests)? };
+        self.lock_calls().find_given(numbers)
     }
+}
+
+/// The requests that a call is given, as numbers; `None` in the place of null ones.
+///
+/// # Safety
+///
+/// `requests` is null or has `count` valid requests while the result is in use.
+pub(crate) unsafe fn given_numbers<'a>(
+    count: c_int,
+    requests: Requests,
+) -> Option<impl Iterator<Item = Option<usize>> + 'a> {
+    // Without requests the address may be any.
+    let count = usize::try_from(count)
+        .ok()
+        .filter(|count| *count > 0 && !requests.is_null())?;
+    // SAFETY: the caller promises that `requests` has `count` requests if it is not null; null is a constant of the
+    // library.
+    let (requests, null) = unsafe {
+        let requests = std::slice::from_raw_parts(requests, count);
+        (requests, ffi::RSMPI_REQUEST_NULL)
+    };
+    let numbers = requests.iter().copied();
+    Some(numbers.map(move |request| (request != null).then(|| number(request))))
 }
 
 /// The outcome of a call of the library.
@@ -314,25 +321,39 @@ impl Completed {
 }
 
 /// A call that has completed requests.
-struct CompletingCall {
+pub(crate) struct CompletingCall {
     requests: Requests,
     completed: Completed,
 }
 
+impl CompletingCall {
+    /// A call that has returned a code.
+    pub(crate) fn new(requests: Requests, completed: Completed, code: c_int) -> Self {
+        Self {
+            requests,
+            completed: if code == 0 {
+                completed
+            } else {
+                Completed::None
+            },
+        }
+    }
+}
+
 impl GivenBack for CompletingCall {
     fn request_at(&self, place: usize) -> usize {
-        // SAFETY: made by `Counts::complete` from requests whose address is not null, and the place is that of one of them.
+        // SAFETY: made by a method `complete` from requests whose address is not null, and the place is that of one of them.
         number(unsafe { *self.requests.add(place) })
     }
 
     fn has_completed(&self, place: usize) -> bool {
-        // SAFETY: made by `Counts::complete`, by which a call that has failed has completed none.
+        // SAFETY: made by a method `complete`, by which a call that has failed has completed none.
         unsafe { self.completed.includes_place(place) }
     }
 }
 
 /// A request as a number: its address or its integer.
-fn number(request: ffi::MPI_Request) -> usize {
+pub(crate) fn number(request: ffi::MPI_Request) -> usize {
     const { assert!(size_of::<ffi::MPI_Request>() <= size_of::<usize>()) };
     let mut number = 0_usize;
     // SAFETY: a request is an integer or an address, not wider than the number, and does not overlap it.

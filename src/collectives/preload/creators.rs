@@ -3,11 +3,13 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 
 use mpi::ffi;
+use profile::MadeBy;
 use runtime::{Bridge, Creators};
 
 use crate::chain::{Link, chained};
 use crate::handle::Handle;
 use crate::lifetime::dispatcher;
+use crate::record::recorder;
 
 type Comm = Handle;
 type Group = Handle;
@@ -22,11 +24,11 @@ type Size = isize;
 
 /// Defines functions that create something. What follows the arguments makes room for it: [`create_or_retry`] tries again,
 /// [`create_with_room`] and [`create_across_groups`] give communicators of ours back before, and [`create_and_count`] only
-/// counts the call.
+/// counts the call. After an arrow is the argument for a communicator that it makes, and how, for recordings.
 macro_rules! creators {
     ($(
         $name:ident $profiling:ident $make:ident ($($argument:ident: $kind:ty),*)
-            $way:ident($($with:expr),*);
+            $way:ident($($with:expr),*) $(=> $communicator:ident $made_by:ident)?;
     )*) => {
         $(
             /// # Safety
@@ -39,7 +41,15 @@ macro_rules! creators {
             ) -> c_int {
                 // SAFETY: the caller promises what MPI asks of the call, so the communicator is valid or null and the
                 // call is collective over it or its group, and that `library` is the function for it.
-                unsafe { $way($($with,)* || library($($argument,)*)) }
+                let code = unsafe { $way($($with,)* || library($($argument,)*)) };
+                $(
+                    if let Some(recorder) = recorder() {
+                        // SAFETY: the caller promises what MPI asks of the call, which writes the communicator if it
+                        // succeeds.
+                        unsafe { recorder.note_made(code, $communicator, MadeBy::$made_by) };
+                    }
+                )?
+                code
             }
         )*
 
@@ -54,32 +64,32 @@ macro_rules! creators {
 }
 
 creators! {
-    MPI_Comm_dup PMPI_Comm_dup dup (on: Comm, made: Made) create_or_retry(on, Creators::All, made);
+    MPI_Comm_dup PMPI_Comm_dup dup (on: Comm, made: Made) create_or_retry(on, Creators::All, made) => made Dup;
     MPI_Comm_dup_with_info PMPI_Comm_dup_with_info dup_with_info (on: Comm, info: Info, made: Made)
-        create_or_retry(on, Creators::All, made);
-    MPI_Comm_create PMPI_Comm_create create (on: Comm, group: Group, made: Made) create_or_retry(on, Creators::All, made);
+        create_or_retry(on, Creators::All, made) => made Dup;
+    MPI_Comm_create PMPI_Comm_create create (on: Comm, group: Group, made: Made) create_or_retry(on, Creators::All, made) => made Create;
     MPI_Comm_create_group PMPI_Comm_create_group create_group (on: Comm, group: Group, tag: c_int, made: Made)
-        create_or_retry(on, Creators::Group(group.group()), made);
+        create_or_retry(on, Creators::Group(group.group()), made) => made Create;
     MPI_Comm_split PMPI_Comm_split split (on: Comm, color: c_int, key: c_int, made: Made)
-        create_or_retry(on, Creators::All, made);
+        create_or_retry(on, Creators::All, made) => made Split;
     MPI_Comm_split_type PMPI_Comm_split_type split_type
-        (on: Comm, kind: c_int, key: c_int, info: Info, made: Made) create_with_room(on);
+        (on: Comm, kind: c_int, key: c_int, info: Info, made: Made) create_with_room(on) => made Split;
     MPI_Comm_idup PMPI_Comm_idup idup (on: Comm, made: Made, request: Made) create_and_count(on);
     MPI_Intercomm_create PMPI_Intercomm_create intercomm_create
         (on: Comm, leader: c_int, peers: Comm, remote_leader: c_int, tag: c_int, made: Made)
-        create_across_groups(on, leader, peers, remote_leader, tag);
-    MPI_Intercomm_merge PMPI_Intercomm_merge merge (on: Comm, high: c_int, made: Made) create_with_room(on);
+        create_across_groups(on, leader, peers, remote_leader, tag) => made Intercommunicator;
+    MPI_Intercomm_merge PMPI_Intercomm_merge merge (on: Comm, high: c_int, made: Made) create_with_room(on) => made Intercommunicator;
     MPI_Cart_create PMPI_Cart_create cart_create
-        (on: Comm, dimensions: c_int, sizes: Flags, periods: Flags, reorder: c_int, made: Made) create_with_room(on);
-    MPI_Cart_sub PMPI_Cart_sub cart_sub (on: Comm, kept: Flags, made: Made) create_with_room(on);
+        (on: Comm, dimensions: c_int, sizes: Flags, periods: Flags, reorder: c_int, made: Made) create_with_room(on) => made Topology;
+    MPI_Cart_sub PMPI_Cart_sub cart_sub (on: Comm, kept: Flags, made: Made) create_with_room(on) => made Topology;
     MPI_Graph_create PMPI_Graph_create graph_create
-        (on: Comm, nodes: c_int, index: Flags, edges: Flags, reorder: c_int, made: Made) create_with_room(on);
+        (on: Comm, nodes: c_int, index: Flags, edges: Flags, reorder: c_int, made: Made) create_with_room(on) => made Topology;
     MPI_Dist_graph_create PMPI_Dist_graph_create dist_graph_create
         (on: Comm, nodes: c_int, sources: Flags, degrees: Flags, destinations: Flags, weights: Flags, info: Info,
-         reorder: c_int, made: Made) create_with_room(on);
+         reorder: c_int, made: Made) create_with_room(on) => made Topology;
     MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent dist_graph_create_adjacent
         (on: Comm, in_degree: c_int, sources: Flags, source_weights: Flags, out_degree: c_int, destinations: Flags,
-         destination_weights: Flags, info: Info, reorder: c_int, made: Made) create_with_room(on);
+         destination_weights: Flags, info: Info, reorder: c_int, made: Made) create_with_room(on) => made Topology;
     MPI_Comm_spawn PMPI_Comm_spawn spawn
         (command: Text, words: Texts, most: c_int, info: Info, root: c_int, on: Comm, made: Made, codes: *mut c_int)
         create_with_room(on);

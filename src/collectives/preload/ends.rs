@@ -3,7 +3,8 @@
 use std::ffi::{c_char, c_int};
 
 use crate::chain::chained;
-use crate::lifetime::{start_using_table, stop_using_table};
+use crate::lifetime::{has_started, start_using_table, stop_using_table};
+use crate::record::{finish_recording, prepare_recording, start_recording};
 
 type Count = *mut c_int;
 type Words = *mut *mut *mut c_char;
@@ -19,6 +20,16 @@ chained! {
     MPI_Finalize PMPI_Finalize () finalize;
 }
 
+/// Starts what this library does, once MPI has been initialised. Collective over `MPI_COMM_WORLD`.
+fn start() {
+    let is_first_start = !has_started();
+    start_using_table();
+    // Last, so that the calls by which ranks agree on a table are not recorded.
+    if is_first_start {
+        start_recording(prepare_recording());
+    }
+}
+
 /// # Safety
 ///
 /// As MPI asks of the call; `library` is the MPI library's function for it.
@@ -30,7 +41,7 @@ unsafe fn init(
     // SAFETY: the caller promises that `library` is the function for this call, with arguments as MPI asks.
     let code = unsafe { library(argc, argv) };
     if code == 0 {
-        start_using_table();
+        start();
     }
     code
 }
@@ -48,7 +59,7 @@ unsafe fn init_thread(
     // SAFETY: the caller promises that `library` is the function for this call, with arguments as MPI asks.
     let code = unsafe { library(argc, argv, required, provided) };
     if code == 0 {
-        start_using_table();
+        start();
     }
     code
 }
@@ -57,6 +68,7 @@ unsafe fn init_thread(
 ///
 /// As MPI asks of the call; `library` is the MPI library's function for it.
 unsafe fn finalize(library: unsafe extern "C" fn() -> c_int) -> c_int {
+    finish_recording();
     stop_using_table();
     // SAFETY: the caller promises that `library` is the MPI library's `MPI_Finalize`, and that the program may call
     // that.

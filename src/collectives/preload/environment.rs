@@ -58,7 +58,8 @@ extern "C" fn at_load() {
     hooks::redirect_forwarding();
     creators::redirect_exec();
     requests::redirect_exec();
-    if variable_value("COLLTUNE_TABLE").is_some()
+    let names_file = |variable| variable_value(variable).is_some();
+    if (names_file("COLLTUNE_TABLE") || names_file("COLLTUNE_RECORD"))
         && let Ok(folder) = std::env::current_dir()
     {
         // The library is loaded once.
@@ -94,6 +95,28 @@ impl Environment {
         Some(Self {
             table: path_from_start(variable_value("COLLTUNE_TABLE")?),
             log: variable_value("COLLTUNE_LOG").and_then(log_from_value),
+        })
+    }
+}
+
+/// What a recording is written to.
+#[derive(Clone, Debug)]
+pub(crate) struct Recording {
+    /// `COLLTUNE_RECORD`: a file or a folder, relative as `COLLTUNE_TABLE`.
+    pub(crate) file: PathBuf,
+    /// `COLLTUNE_TABLE`, which must not be replaced.
+    pub(crate) table: Option<PathBuf>,
+}
+
+impl Recording {
+    /// Reads the settings; `None` if nothing is to be recorded.
+    pub(crate) fn from_process() -> Option<Self> {
+        if is_set("COLLTUNE_DISABLE") {
+            return None;
+        }
+        Some(Self {
+            file: path_from_start(variable_value("COLLTUNE_RECORD")?),
+            table: variable_value("COLLTUNE_TABLE").map(path_from_start),
         })
     }
 }

@@ -23,8 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// The interval at which a rank polls for the others.
 const NAP: Duration = Duration::from_millis(1);
 
-/// Waits for all ranks of `MPI_COMM_WORLD`. If this takes long, one rank per node reports it. Collective.
-pub(crate) fn wait_for_all_ranks(table: &Path) {
+/// Waits for all ranks of `MPI_COMM_WORLD`, which have a file in the same variable. If this takes long, one rank per node reports it. Collective.
+pub(crate) fn wait_for_all_ranks(file: &Path, variable: &str) {
     let start = Instant::now();
     let (mut is_done, mut looks) = (0, 0_u32);
     // This library defines their names, too.
@@ -53,7 +53,7 @@ pub(crate) fn wait_for_all_ranks(table: &Path) {
                 std::thread::sleep(NAP);
             }
             if speaker.is_none() && start.elapsed() > PATIENCE {
-                speaker = Some(Speaker::new(table));
+                speaker = Some(Speaker::new(file, variable));
             }
         }
     }
@@ -66,20 +66,20 @@ struct Speaker {
 }
 
 impl Speaker {
-    /// Becomes the speaker, unless another process of this user with the same table is.
+    /// Becomes the speaker, unless another process of this user with the same file is.
     ///
-    /// The lock is not on the table: every user may read that, and could keep all processes silent.
-    fn new(table: &Path) -> Self {
+    /// The lock is not on the file: every user may read that, and could keep all processes silent.
+    fn new(file: &Path, variable: &str) -> Self {
         let mut name = DefaultHasher::new();
-        table.hash(&mut name);
+        file.hash(&mut name);
         let lock = files::open_temporary_lock(&format!("{:016x}", name.finish())).ok();
         let is_taken = lock
             .as_ref()
-            .is_some_and(|file| matches!(file.try_lock(), Err(std::fs::TryLockError::WouldBlock)));
+            .is_some_and(|lock| matches!(lock.try_lock(), Err(std::fs::TryLockError::WouldBlock)));
         if !is_taken {
             let seconds = PATIENCE.as_secs();
             print_warning(&format!(
-                "waiting for other ranks for {seconds} s in MPI_Init: libcolltune.so and COLLTUNE_TABLE must be \
+                "waiting for other ranks for {seconds} s in MPI_Init: libcolltune.so and {variable} must be \
                  given to all ranks of the program, or to none"
             ));
         }

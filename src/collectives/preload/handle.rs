@@ -10,6 +10,14 @@ use mpi::ffi::{MPI_Group, MPI_Request};
 #[repr(transparent)]
 pub(crate) struct Handle(usize);
 
+impl From<usize> for Handle {
+    /// The handle in a register.
+    #[inline]
+    fn from(register: usize) -> Self {
+        Self(register)
+    }
+}
+
 impl Handle {
     /// Converts the handle to the type of this build's library.
     #[inline]

@@ -15,6 +15,7 @@ use schedule::Collective;
 use crate::chain::chained;
 use crate::handle::Handle;
 use crate::lifetime::{at_work, dispatcher};
+use crate::record::recorder;
 
 // The kinds of arguments.
 type Input = *const c_void;
@@ -113,6 +114,27 @@ macro_rules! intercept {
                     $communicator: Handle,
                 ) -> c_int {
                     // SAFETY: the caller promises what MPI asks of the call, and that `library` is its function in the
+                    // library.
+                    unsafe {
+                        match recorder() {
+                            None => pass(library, $($argument,)* $communicator),
+                            Some(recorder) => recorder.regular($communicator, raw($($argument),*), || {
+                                pass(library, $($argument,)* $communicator)
+                            }),
+                        }
+                    }
+                }
+
+                /// # Safety
+                ///
+                /// As MPI asks of the call; `library` is the MPI library's function for it.
+                #[inline(always)]
+                unsafe extern "C" fn pass(
+                    library: unsafe extern "C" fn($($kind,)* Handle) -> c_int,
+                    $($argument: $kind,)*
+                    $communicator: Handle,
+                ) -> c_int {
+                    // SAFETY: the caller promises what MPI asks of the call, and that `library` is its function in the
                     // library; `known` is the call's communicator, found in the dispatcher at work.
                     unsafe {
                         let Some(dispatcher) = dispatcher() else {
@@ -183,6 +205,33 @@ macro_rules! intercept_irregular {
                 /// As MPI asks of the call; `library` is the MPI library's function for it.
                 #[inline(always)]
                 pub(super) unsafe extern "C" fn serve(
+                    library: unsafe extern "C" fn($($kind,)* Handle) -> c_int,
+                    $($argument: $kind,)*
+                    $communicator: Handle,
+                ) -> c_int {
+                    // SAFETY: the caller promises what MPI asks of the call, and that `library` is its function in the
+                    // library.
+                    unsafe {
+                        match recorder() {
+                            None => pass(library, $($argument,)* $communicator),
+                            Some(recorder) => {
+                                let call = {
+                                    let ($($argument,)*) = ($(own!($kind $argument),)*);
+                                    $call
+                                };
+                                recorder.irregular($communicator, call, || {
+                                    pass(library, $($argument,)* $communicator)
+                                })
+                            }
+                        }
+                    }
+                }
+
+                /// # Safety
+                ///
+                /// As MPI asks of the call; `library` is the MPI library's function for it.
+                #[inline(always)]
+                unsafe extern "C" fn pass(
                     library: unsafe extern "C" fn($($kind,)* Handle) -> c_int,
                     $($argument: $kind,)*
                     $communicator: Handle,

@@ -12,6 +12,8 @@
 //! Collectives that tables do not decide about (`unserved.rs`) go to the library. While a summary is asked for, they are
 //! counted (`counts.rs`) with the time in them, of nonblocking ones also in the calls that complete them (`requests.rs`).
 //!
+//! While a profile is asked for, the recorder (`record.rs`) is given all collectives first, whoever carries them out.
+//!
 //! Before ranks agree on anything, they meet (`gathering.rs`), since some may run without this library.
 
 mod chain;
@@ -23,6 +25,7 @@ mod gathering;
 mod handle;
 mod hooks;
 mod lifetime;
+mod record;
 mod requests;
 #[cfg(sessions)]
 mod sessions;

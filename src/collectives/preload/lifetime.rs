@@ -1,6 +1,6 @@
 //! Actions in the program's `MPI_Init` and `MPI_Finalize`.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, c_int};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -19,6 +19,7 @@ use crate::chain;
 use crate::counts::{start_counting, stop_counting};
 use crate::environment::{Environment, Log};
 use crate::gathering::wait_for_all_ranks;
+use crate::record::write_part_at_exit;
 #[cfg(sessions)]
 use crate::sessions;
 
@@ -52,6 +53,17 @@ pub(crate) unsafe fn at_work() -> &'static Dispatcher {
     unsafe { &*DISPATCHER.load(Ordering::Relaxed) }
 }
 
+/// Whether this process has started MPI.
+pub(crate) fn has_started() -> bool {
+    STARTED_IN.load(Ordering::Relaxed) != 0
+}
+
+/// Whether the program can be recorded: it runs with the library that this was built for, and no other program has spawned
+/// it, whose profile might go to the same file.
+pub(crate) fn is_recordable() -> bool {
+    other_library().is_none() && !is_spawned()
+}
+
 /// Starts using the table, once MPI has been initialised. Collective over `MPI_COMM_WORLD`.
 pub(crate) fn start_using_table() {
     if STARTED_IN.swap(std::process::id(), Ordering::Relaxed) != 0 {
@@ -72,7 +84,7 @@ pub(crate) fn start_using_table() {
     if is_spawned() {
         return;
     }
-    wait_for_all_ranks(&environment.table);
+    wait_for_all_ranks(&environment.table, "COLLTUNE_TABLE");
     if let Some(log) = &environment.log
         && files_are_same(log, &environment.table)
     {
@@ -121,7 +133,11 @@ extern "C" fn at_exit() {
     let started_in = STARTED_IN.load(Ordering::Relaxed);
     let is_forked = started_in != 0 && started_in != std::process::id();
     let is_in_use = !DISPATCHER.load(Ordering::Relaxed).is_null();
-    if is_forked || started_in != 0 && !is_in_use {
+    if is_forked {
+        return;
+    }
+    write_part_at_exit();
+    if started_in != 0 && !is_in_use {
         return;
     }
     let why = if is_in_use {
@@ -299,10 +315,15 @@ fn is_spawned() -> bool {
 }
 
 fn is_first() -> bool {
+    own_rank() == 0
+}
+
+/// This process's rank in `MPI_COMM_WORLD`.
+pub(crate) fn own_rank() -> c_int {
     let mut rank = 0;
     // SAFETY: MPI is running.
     unsafe { ffi::PMPI_Comm_rank(world_communicator(), &mut rank) };
-    rank == 0
+    rank
 }
 
 fn count_ranks() -> i32 {

@@ -8,6 +8,7 @@ use mpi::ffi;
 use crate::chain::{Link, chained, function};
 use crate::counts::{Completed, Requests, Word, counts};
 use crate::handle::Handle;
+use crate::record::recorder;
 
 /// Defines functions that are given requests. What follows the arguments is the method of the counts that makes the call,
 /// if any collective's requests are there.
@@ -27,9 +28,13 @@ macro_rules! given_requests {
                 // SAFETY: the caller promises what MPI asks of the call, so there are as many valid requests as it
                 // says, and that `library` is the function for it.
                 unsafe {
-                    match counts().filter(|counts| counts.expect_requests()) {
+                    let count_and_pass = || match counts().filter(|counts| counts.expect_requests()) {
                         None => library($($argument),*),
                         Some(counts) => counts.$method($($with,)* || library($($argument),*)),
+                    };
+                    match recorder().filter(|recorder| recorder.expect_requests()) {
+                        None => count_and_pass(),
+                        Some(recorder) => recorder.$method($($with,)* count_and_pass),
                     }
                 }
             }

@@ -71,3 +71,49 @@ int MPI_Unpack(const void *packed, int size, int *position, void *data, int coun
                    MPI_Comm comm) {
     return PMPI_Unpack(packed, size, position, data, count, type, comm);
 }
+
+/* The library's own datatypes and operators, with the numbers of their kinds in record/shapes.rs. */
+struct colltune_named_datatype { MPI_Datatype datatype; int kind; };
+struct colltune_named_operator { MPI_Op operator; int kind; };
+
+int colltune_named_datatypes(struct colltune_named_datatype *into, int room) {
+    /* An integer's kind follows from its size; 5 and 9 below stand for signed and unsigned ones. */
+    const struct colltune_named_datatype all[] = {
+        {MPI_DOUBLE, 12}, {MPI_INT, 5}, {MPI_BYTE, 2}, {MPI_FLOAT, 11}, {MPI_CHAR, 5}, {MPI_LONG, 5},
+        {MPI_UNSIGNED, 9}, {MPI_UNSIGNED_LONG, 9}, {MPI_SIGNED_CHAR, 5}, {MPI_UNSIGNED_CHAR, 9}, {MPI_SHORT, 5},
+        {MPI_UNSIGNED_SHORT, 9}, {MPI_LONG_LONG_INT, 5}, {MPI_UNSIGNED_LONG_LONG, 9}, {MPI_WCHAR, 5},
+        {MPI_INT8_T, 5}, {MPI_INT16_T, 5}, {MPI_INT32_T, 5}, {MPI_INT64_T, 5}, {MPI_UINT8_T, 9}, {MPI_UINT16_T, 9},
+        {MPI_UINT32_T, 9}, {MPI_UINT64_T, 9}, {MPI_AINT, 5}, {MPI_COUNT, 5}, {MPI_OFFSET, 5}, {MPI_C_BOOL, 16},
+        {MPI_LONG_DOUBLE, 13}, {MPI_C_FLOAT_COMPLEX, 14}, {MPI_C_DOUBLE_COMPLEX, 15}, {MPI_DOUBLE_INT, 17},
+        {MPI_FLOAT_INT, 17}, {MPI_LONG_INT, 17}, {MPI_2INT, 17}, {MPI_SHORT_INT, 17}, {MPI_PACKED, 18},
+        {MPI_INTEGER, 5}, {MPI_REAL, 11}, {MPI_DOUBLE_PRECISION, 12}, {MPI_COMPLEX, 14}, {MPI_DOUBLE_COMPLEX, 15},
+        {MPI_LOGICAL, 16}, {MPI_CHARACTER, 2},
+    };
+    int count = (int)(sizeof all / sizeof all[0]), written = 0;
+    for (int place = 0; place < count && written < room; place++) {
+        int kind = all[place].kind, size = 0;
+        /* A library without Fortran has no datatypes of it. */
+        if (all[place].datatype == MPI_DATATYPE_NULL) continue;
+        if (kind == 5 || kind == 9) {
+            if (PMPI_Type_size(all[place].datatype, &size) != MPI_SUCCESS) continue;
+            int first = kind == 5 ? 3 : 7;
+            kind = size == 1 ? first : size == 2 ? first + 1 : size == 4 ? first + 2 : first + 3;
+        }
+        into[written].datatype = all[place].datatype;
+        into[written++].kind = kind;
+    }
+    return written;
+}
+
+int colltune_named_operators(struct colltune_named_operator *into, int room) {
+    const struct colltune_named_operator all[] = {
+        {MPI_SUM, 3}, {MPI_MAX, 5}, {MPI_MIN, 6}, {MPI_PROD, 4}, {MPI_LAND, 7}, {MPI_BAND, 8}, {MPI_LOR, 9},
+        {MPI_BOR, 10}, {MPI_LXOR, 11}, {MPI_BXOR, 12}, {MPI_MAXLOC, 13}, {MPI_MINLOC, 14},
+    };
+    int count = (int)(sizeof all / sizeof all[0]), written = 0;
+    while (written < count && written < room) {
+        into[written] = all[written];
+        written++;
+    }
+    return written;
+}

@@ -1,4 +1,4 @@
-//! Collectives that tables do not decide about: calls go to the library, and the summary counts them.
+//! Collectives that tables do not decide about: calls go to the library, and the summary and recordings count them.
 //!
 //! A row has the collective's name in the summary and the reason; the arguments, which are passed on as they are, the last
 //! one after a semicolon; the function's names, and those of the function with large counts, if there is one. To serve a
@@ -10,6 +10,7 @@ use runtime::{UnservedCollective, UnservedReason};
 
 use crate::chain::{Link, chained};
 use crate::counts::{Word, counts};
+use crate::record::{Positions, UnservedCall, positions_of, recorder};
 
 /// Defines the functions of collectives of one form, which is a method of [`crate::counts::Counts`].
 macro_rules! unserved {
@@ -28,6 +29,8 @@ macro_rules! unserved {
                     reason: UnservedReason::$reason,
                 };
 
+                const POSITIONS: Positions = positions_of(stringify!($ours));
+
                 serve_by!($form $arguments);
                 functions!($names $arguments);
 
@@ -35,6 +38,10 @@ macro_rules! unserved {
                     #[cfg(large_counts)]
                     pub(super) mod large {
                         use super::*;
+
+                        const POSITIONS: Positions = super::POSITIONS.with_large_counts();
+
+                        serve_by!($form $arguments);
                         functions!([$large $large_profiling] $arguments);
                     }
                 )?
@@ -67,10 +74,18 @@ macro_rules! serve_by {
             // SAFETY: the caller promises what MPI asks of the call, so a request that is not null is written by it,
             // and that `library` is the function for it.
             unsafe {
-                match counts() {
+                let count_and_pass = || match counts() {
                     None => library($($argument,)* $last),
                     Some(counts) => counts.$form(COLLECTIVE, $last, || library($($argument,)* $last)),
-                }
+                };
+                let Some(recorder) = recorder() else {
+                    return count_and_pass();
+                };
+                let call = UnservedCall {
+                    positions: POSITIONS,
+                    words: &[$($argument),*],
+                };
+                recorder.$form(&call, $last, count_and_pass)
             }
         }
     };

@@ -111,6 +111,6 @@ pub use safe::{Communicating, Runtime, SliceBlocks};
 pub use summary::{By, CallSummary, SummaryRow};
 pub use table_mismatch::TableMismatch;
 pub use unserved::{
-    GivenBack, GivenRequests, RequestKind, UnservedCalls, UnservedCollective, UnservedReason,
-    UnservedRow,
+    GivenBack, GivenRequests, RequestKind, RequestTracker, UnservedCalls, UnservedCollective,
+    UnservedReason, UnservedRow,
 };

@@ -1,7 +1,7 @@
 //! The program's calls of collectives that tables do not decide about, and its time in them.
 //!
 //! The code that intercepts MPI tells [`UnservedCalls`] which calls were made, how long they took, and which requests they
-//! returned. [`UnservedCalls`] does not know MPI: requests are numbers.
+//! returned. [`UnservedCalls`] does not know MPI: requests are numbers, which a [`RequestTracker`] follows.
 //!
 //! # Requests
 //!
@@ -72,8 +72,13 @@ pub enum RequestKind {
 #[derive(Debug, Default)]
 pub struct UnservedCalls {
     rows: Vec<UnservedRow>,
-    requests: BTreeMap<usize, KnownRequest>,
+    requests: RequestTracker,
 }
+
+/// The requests of collectives that have not been completed or freed, each with the number of the row that its calls and
+/// its time count for.
+#[derive(Debug, Default)]
+pub struct RequestTracker(BTreeMap<usize, KnownRequest>);
 
 #[derive(Clone, Copy, Debug)]
 struct KnownRequest {
@@ -118,102 +123,43 @@ impl UnservedCalls {
 
     /// Expects calls that complete or start the request of a collective.
     pub fn expect(&mut self, request: usize, collective: UnservedCollective, kind: RequestKind) {
-        let known = KnownRequest {
-            row: self.find_or_add_row(collective),
-            kind,
-            is_active: kind == RequestKind::Once,
-        };
-        self.requests.insert(request, known);
+        let row = self.find_or_add_row(collective);
+        self.requests.expect(request, row, kind);
     }
 
     /// Whether calls with requests of collectives are expected.
     pub fn expects_any(&self) -> bool {
-        !self.requests.is_empty()
+        self.requests.expects_any()
     }
 
     /// The requests of collectives among those that a call is about to be given; `None` if there are none.
     pub fn find_given(
         &self,
-        requests: impl Iterator<Item = usize>,
-        null: usize,
+        requests: impl Iterator<Item = Option<usize>>,
     ) -> Option<GivenRequests> {
-        let mut given = GivenRequests {
-            known: Vec::new(),
-            others: 0,
-        };
-        for (place, request) in requests.enumerate().filter(|(_, request)| *request != null) {
-            match self.requests.get(&request) {
-                Some(&about) => given.known.push(GivenRequest {
-                    place,
-                    request,
-                    about,
-                }),
-                None => given.others += 1,
-            }
-        }
-        (!given.known.is_empty()).then_some(given)
+        self.requests.find_given(requests)
     }
 
     /// Adds the time of a call that starts these requests, and counts a start of each if it has succeeded.
     pub fn start(&mut self, given: &GivenRequests, seconds: f64, has_succeeded: bool) {
-        self.add_time(&given.known, given.others, seconds);
-        if !has_succeeded {
-            return;
-        }
-        for GivenRequest { request, about, .. } in &given.known {
-            self.rows[about.row].calls += 1;
-            self.set_active(*request, true);
-        }
+        let mut add = |row, calls, share| add_to_row(&mut self.rows, row, calls, share);
+        self.requests.start(given, seconds, has_succeeded, &mut add);
     }
 
     /// Adds the time of a call that was given these requests and may have completed some.
     pub fn complete(&mut self, given: &GivenRequests, seconds: f64, back: &impl GivenBack) {
-        let active = given.known.iter().filter(|known| known.about.is_active);
-        self.add_time(active, given.others, seconds);
-        for known in &given.known {
-            match known.about.kind {
-                RequestKind::Once => {
-                    if back.request_at(known.place) != known.request {
-                        self.requests.remove(&known.request);
-                    }
-                }
-                RequestKind::Persistent => {
-                    if back.has_completed(known.place) {
-                        self.set_active(known.request, false);
-                    }
-                }
-            }
-        }
+        let mut add = |row, calls, share| add_to_row(&mut self.rows, row, calls, share);
+        self.requests.complete(given, seconds, back, &mut add);
     }
 
     /// Forgets a request that the program has freed.
     pub fn forget(&mut self, request: usize) {
-        self.requests.remove(&request);
+        self.requests.forget(request);
     }
 
     /// The rows, in the order of first calls.
     pub fn into_rows(self) -> Vec<UnservedRow> {
         self.rows
-    }
-
-    /// Adds the time of a call to the rows of these requests, which share it equally with a number of others.
-    fn add_time<'a>(
-        &mut self,
-        requests: impl IntoIterator<Item = &'a GivenRequest, IntoIter: Clone>,
-        others: usize,
-        seconds: f64,
-    ) {
-        let requests = requests.into_iter();
-        let share = seconds / (requests.clone().count() + others) as f64;
-        for GivenRequest { about, .. } in requests {
-            self.rows[about.row].seconds += share;
-        }
-    }
-
-    fn set_active(&mut self, request: usize, is_active: bool) {
-        if let Some(known) = self.requests.get_mut(&request) {
-            known.is_active = is_active;
-        }
     }
 
     fn find_or_add_row(&mut self, collective: UnservedCollective) -> usize {
@@ -229,6 +175,132 @@ impl UnservedCalls {
             });
             self.rows.len() - 1
         })
+    }
+}
+
+fn add_to_row(rows: &mut [UnservedRow], row: usize, calls: u64, seconds: f64) {
+    rows[row].calls += calls;
+    rows[row].seconds += seconds;
+}
+
+// Methods that are given `add` call it with the number of a row, calls and seconds that count for it.
+impl RequestTracker {
+    /// The number of requests.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are no requests.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Expects calls that complete or start the request of a collective that counts for a row.
+    pub fn expect(&mut self, request: usize, row: usize, kind: RequestKind) {
+        let known = KnownRequest {
+            row,
+            kind,
+            is_active: kind == RequestKind::Once,
+        };
+        self.0.insert(request, known);
+    }
+
+    /// Whether calls with requests of collectives are expected.
+    pub fn expects_any(&self) -> bool {
+        !self.is_empty()
+    }
+
+    /// The requests of collectives among those that a call is about to be given, of which null ones are `None`; `None` if
+    /// there are none.
+    pub fn find_given(
+        &self,
+        requests: impl Iterator<Item = Option<usize>>,
+    ) -> Option<GivenRequests> {
+        let mut given = GivenRequests {
+            known: Vec::new(),
+            others: 0,
+        };
+        for (place, request) in requests.enumerate() {
+            let Some(request) = request else { continue };
+            match self.0.get(&request) {
+                Some(&about) => given.known.push(GivenRequest {
+                    place,
+                    request,
+                    about,
+                }),
+                None => given.others += 1,
+            }
+        }
+        (!given.known.is_empty()).then_some(given)
+    }
+
+    /// Adds the time of a call that starts these requests, and a start of each if it has succeeded.
+    pub fn start(
+        &mut self,
+        given: &GivenRequests,
+        seconds: f64,
+        has_succeeded: bool,
+        add: &mut impl FnMut(usize, u64, f64),
+    ) {
+        add_shares(&given.known, given.others, seconds, add);
+        if !has_succeeded {
+            return;
+        }
+        for GivenRequest { request, about, .. } in &given.known {
+            add(about.row, 1, 0.0);
+            self.set_active(*request, true);
+        }
+    }
+
+    /// Adds the time of a call that was given these requests and may have completed some.
+    pub fn complete(
+        &mut self,
+        given: &GivenRequests,
+        seconds: f64,
+        back: &impl GivenBack,
+        add: &mut impl FnMut(usize, u64, f64),
+    ) {
+        let active = given.known.iter().filter(|known| known.about.is_active);
+        add_shares(active, given.others, seconds, add);
+        for known in &given.known {
+            match known.about.kind {
+                RequestKind::Once => {
+                    if back.request_at(known.place) != known.request {
+                        self.forget(known.request);
+                    }
+                }
+                RequestKind::Persistent => {
+                    if back.has_completed(known.place) {
+                        self.set_active(known.request, false);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Forgets a request that the program has freed.
+    pub fn forget(&mut self, request: usize) {
+        self.0.remove(&request);
+    }
+
+    fn set_active(&mut self, request: usize, is_active: bool) {
+        if let Some(known) = self.0.get_mut(&request) {
+            known.is_active = is_active;
+        }
+    }
+}
+
+/// Adds the time of a call to the rows of these requests, which share it equally with a number of others.
+fn add_shares<'a>(
+    requests: impl IntoIterator<Item = &'a GivenRequest, IntoIter: Clone>,
+    others: usize,
+    seconds: f64,
+    add: &mut impl FnMut(usize, u64, f64),
+) {
+    let requests = requests.into_iter();
+    let share = seconds / (requests.clone().count() + others) as f64;
+    for GivenRequest { about, .. } in requests {
+        add(about.row, 0, share);
     }
 }
 
@@ -262,16 +334,22 @@ mod tests {
         }
     }
 
+    /// The requests of a call, of which null ones are none.
+    fn numbers(requests: &[usize]) -> impl Iterator<Item = Option<usize>> {
+        let requests = requests.iter().copied();
+        requests.map(|request| (request != NULL).then_some(request))
+    }
+
     /// Makes a call of one second that is given `before`, leaves `after`, and has completed those at some places.
     fn wait(calls: &mut UnservedCalls, before: &[usize], after: &[usize], completed: &[usize]) {
-        if let Some(given) = calls.find_given(before.iter().copied(), NULL) {
+        if let Some(given) = calls.find_given(numbers(before)) {
             calls.complete(&given, 1.0, &Left { after, completed });
         }
     }
 
     /// Makes a call of one second that starts requests, or fails.
     fn start(calls: &mut UnservedCalls, requests: &[usize], has_succeeded: bool) {
-        let given = calls.find_given(requests.iter().copied(), NULL);
+        let given = calls.find_given(numbers(requests));
         calls.start(&given.expect("known"), 1.0, has_succeeded);
     }
 
@@ -323,7 +401,7 @@ mod tests {
         }
         calls.forget(9);
         assert!(!calls.expects_any());
-        assert!(calls.find_given([9].into_iter(), NULL).is_none());
+        assert!(calls.find_given(numbers(&[9])).is_none());
         assert_eq!(rows(calls), [("bcast_init", 2, 4.0)]);
     }
 

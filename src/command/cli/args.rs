@@ -9,8 +9,8 @@ use printable::{Plain, is_unprintable};
 
 use crate::commands::{
     audit, backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain,
-    export, fit, import, init, jobs, lookup, man, measure, plan, pull, remote, report, run,
-    samples, schedule, schema, serve, simulate, tune, validate,
+    export, fit, import, init, jobs, lookup, man, measure, plan, profile, pull, record, remote,
+    report, run, samples, schedule, schema, serve, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -84,6 +84,8 @@ verbs! {
     Validate(validate::ValidateArgs),
     Check(check::CheckArgs),
     Run(run::RunArgs),
+    Record(record::RecordArgs),
+    Profile(profile::ProfileArgs),
     Serve(serve::ServeArgs),
     Pull(pull::PullArgs),
     Remote(remote::RemoteArgs),

@@ -14,6 +14,7 @@ use frame::FrameError;
 use guard::GuardError;
 use import::ImportError;
 use model::MachineError;
+use profile::ProfileError;
 use schedule::export::TooLong;
 use schedule::verify::Unprovable;
 use schedule::{Collective, Unsupported};
@@ -26,6 +27,7 @@ use tuner::{TunerError, load_machine};
 use vocabulary::{ErrorKind, Library};
 use web::WebError;
 
+use crate::commands::profile::UnreadableReason;
 use crate::commands::simulate::SimulateError;
 
 /// A command that could not be carried out.
@@ -220,6 +222,47 @@ pub(crate) enum CliError {
          scripts `colltune run TABLE --print-environment` prints the variables that ranks need"
     )]
     NoLauncher { source: TunerError },
+    #[error("the command does not begin with a launcher: {source}")]
+    #[kind(Environment)]
+    #[help(
+        "start ranks with a launcher, as in `colltune record -- mpirun -n 4 PROGRAM`; for other launchers and scripts \
+         `colltune record --print-environment` prints the variables that ranks need"
+    )]
+    NoLauncherToRecord { source: TunerError },
+    #[error("the MPI library of the program is not known")]
+    #[kind(Environment)]
+    #[help("name it with `--library`, as in `--library openmpi-4.1.4`")]
+    UnknownLibrary,
+    /// A file that is no profile; the others have been added up.
+    #[error("{}: {source}{}", path.display(), others_clause(*others))]
+    #[kind(Input)]
+    #[help(
+        if matches!(source, UnreadableReason::Profile(ProfileError::Version { .. })),
+        "read it with the colltune that wrote it, or a later one"
+    )]
+    #[help(
+        if matches!(source, UnreadableReason::Profile(_)),
+        "leave it out, or record again: `colltune record` and programs with COLLTUNE_RECORD write profiles"
+    )]
+    Profile {
+        path: PathBuf,
+        source: UnreadableReason,
+        /// The number of further files that cannot be read.
+        others: usize,
+    },
+    #[error("the profile has no calls that a table could serve")]
+    #[kind(Input)]
+    #[help(
+        "tables serve blocking collectives on communicators with the same number of ranks on each node; `colltune profile` \
+         shows what the program calls"
+    )]
+    NothingServed,
+    #[error("there is no profile in {}", folder.display())]
+    #[kind(Input)]
+    #[help(
+        "`colltune record --output FOLDER` and COLLTUNE_RECORD=FOLDER write files that end with `.json` there"
+    )]
+    NoProfiles { folder: PathBuf },
     #[error(
         "there is no libcolltune.so for {library}; searched for {}",
         join_paths(searched)
@@ -475,6 +518,15 @@ fn split_usage_error(error: &clap::Error) -> UsageText {
 fn usage_help(error: &clap::Error) -> Option<String> {
     let help = split_usage_error(error).help;
     Some(help).filter(|help| !help.is_empty())
+}
+
+/// The end of a message about the first of several files.
+fn others_clause(others: usize) -> String {
+    match others {
+        0 => String::new(),
+        1 => "; another file cannot be read either".to_owned(),
+        others => format!("; {others} more files cannot be read either"),
+    }
 }
 
 fn join_collectives(collectives: &BTreeSet<Collective>) -> String {

@@ -25,6 +25,7 @@ mod definition;
 mod digest;
 mod error;
 mod experiments;
+mod from_profile;
 mod launching;
 mod natives;
 mod problem;
@@ -37,6 +38,7 @@ pub use campaign::{
 pub use candidates::{Candidates, Family, Selection};
 pub use defaults::DefaultsVersion;
 pub use error::CampaignError;
+pub use from_profile::profile_template;
 pub use launching::{LauncherConfig, SimulatedOptions};
 pub(crate) use problem::Problem;
 pub use template::{REFERENCE, init_template};

@@ -213,7 +213,7 @@ impl SharedSegment {
     ///
     /// # Errors
     /// [`SegmentError::Reserve`] if there is not enough memory, or the file is closed.
-    pub(crate) fn reserve_part(&self, part: Range<usize>) -> Result<(), SegmentError> {
+    pub fn reserve_part(&self, part: Range<usize>) -> Result<(), SegmentError> {
         let reserved = match &self.file {
             Some(file) => rustix::fs::fallocate(
                 file,
@@ -230,7 +230,7 @@ impl SharedSegment {
     }
 
     /// The start and the size of the memory.
-    pub(crate) fn memory_range(&self) -> (NonNull<u8>, usize) {
+    pub fn memory_range(&self) -> (NonNull<u8>, usize) {
         (self.memory, self.bytes)
     }
 }

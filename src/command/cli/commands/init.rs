@@ -3,17 +3,23 @@ use std::path::PathBuf;
 use tuner::TunerError;
 
 use super::campaign::search_paths;
+use super::profile::read_profiles;
 use super::{Answer, CliError, Console};
 
 /// Write a commented campaign for this machine
 ///
 /// The file contains what `tune` measures here by default; edit it as you like. Its `name` becomes the name of the
 /// store, the table and the report.
+///
+/// With --profile, it contains what the programs of recorded profiles call: the shapes of their communicators, their
+/// collectives, and the mean sizes of their calls, of those that take 99 % of the time in communication that tables can
+/// serve, without the estimated waiting for late ranks. Comments give the seconds of each.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   colltune init
   colltune init --output tuning/cluster.yaml
+  colltune init --profile solver.json --output solver.yaml
   colltune init --reference | less")]
 pub(crate) struct InitArgs {
     /// The file
@@ -22,8 +28,13 @@ pub(crate) struct InitArgs {
     /// Replace the file if it exists
     #[arg(long)]
     force: bool,
+    /// Measure what programs call, by the profile or the folder of profiles that `colltune record` wrote
+    ///
+    /// May be given several times.
+    #[arg(long, value_name = "FILE")]
+    profile: Vec<PathBuf>,
     /// Print a campaign with every key, its default and its meaning, and write nothing
-    #[arg(long, conflicts_with_all = ["output", "force"])]
+    #[arg(long, conflicts_with_all = ["output", "force", "profile"])]
     reference: bool,
 }
 
@@ -53,10 +64,13 @@ impl InitArgs {
         let libraries = &diagnosis.libraries;
         let library = libraries.iter().find(usable).or(libraries.first());
         let library = library.map(|found| found.library.name.as_str());
-        tuner::write_text(
-            path,
-            &campaign::init_template(diagnosis.environment.cores, library),
-        )?;
+        let text = if self.profile.is_empty() {
+            campaign::init_template(diagnosis.environment.cores, library)
+        } else {
+            let profile = read_profiles(&self.profile)?;
+            campaign::profile_template(&profile, library).ok_or(CliError::NothingServed)?
+        };
+        tuner::write_text(path, &text)?;
         let path = path.display();
         console.remark(format_args!(
             "{path} is written. `colltune plan {path}` shows what it would measure, `colltune tune \

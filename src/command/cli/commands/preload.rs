@@ -91,7 +91,7 @@ fn switch_value(on: bool) -> OsString {
 }
 
 /// The value of [`PRELOADING`]: our library, then those that are preloaded already.
-fn preload_list(ours: &Path, line: Option<&CommandLine>) -> OsString {
+pub(super) fn preload_list(ours: &Path, line: Option<&CommandLine>) -> OsString {
     let mut list = ours.as_os_str().to_owned();
     let others = line.and_then(|line| line.variable(PRELOADING));
     // Another `libcolltune.so`, as of a deployed version, would be second to this one.

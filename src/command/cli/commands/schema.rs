@@ -3,8 +3,8 @@ use schemars::{JsonSchema, Schema};
 
 use super::{Answer, CliError, Console};
 use super::{
-    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, program, pull, schedule,
-    simulate, tune, validate,
+    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, profile, program, pull,
+    schedule, simulate, tune, validate,
 };
 use crate::exit::Failure;
 
@@ -33,7 +33,7 @@ type VerbSchema = (&'static str, fn() -> Schema);
 
 /// The verbs with the types of their output, `program` for `validate` and `check` with `--command`, and `error` for the
 /// output of verbs that fail.
-const ANSWERS: [VerbSchema; 24] = [
+const ANSWERS: [VerbSchema; 25] = [
     ("audit", schema_of::<tuner::AuditReport>),
     ("cancel", schema_of::<Vec<tuner::Cancelled>>),
     ("check", schema_of::<check::CheckOutput>),
@@ -50,6 +50,7 @@ const ANSWERS: [VerbSchema; 24] = [
     ("lookup", schema_of::<table::DecisionJson>),
     ("measure", schema_of::<measure::MeasureOutput>),
     ("plan", schema_of::<plan::PlanOutput>),
+    ("profile", schema_of::<profile::ProfileOutput>),
     ("program", schema_of::<program::ProgramOutput>),
     ("pull", schema_of::<pull::PullOutput>),
     (

@@ -14,6 +14,7 @@ mod nodes;
 mod order;
 mod policy;
 mod private;
+mod recorded;
 mod reload;
 mod repeats;
 mod secure;

@@ -78,6 +78,22 @@ const IMB: &str = "\
         65536          640        44.50        58.59        51.69
 ";
 
+/// The profile of a job that was killed, and of one that was not.
+const PROFILE: &str = r#"{
+"format": "colltune-profile",
+"version": 1,
+"jobs": [
+{"id":"5f0c3a9b12de4477","job":{"program":"solver","library":"openmpi-4.1.4","started":1795319889,"ranks":4,"all_ranks":4,"nodes":2,"seconds":12.5,"rank_seconds":50.0,"arrivals":"all_ranks"}},
+{"id":"77de4419b3a0c5f1","job":{"program":"fft","library":"openmpi-4.1.4","started":1795319999,"ranks":2,"all_ranks":4,"nodes":2,"seconds":7.25,"rank_seconds":14.5,"parts":[2],"arrivals":"within_nodes"}}
+],
+"calls": [
+{"call":{"collective":"allreduce","form":"blocking","communicator":{"ranks":4,"nodes":2,"ppn":2,"order":"block","made_by":"predefined"},"bytes":64,"datatype":"float64","operator":"sum","in_place":false,"root":null},"cost":{"calls":4000,"seconds":9.0,"longest_seconds":0.25,"bytes":320000,"sampled_calls":64,"sampled_seconds":0.5,"waiting_seconds":0.375}},
+{"call":{"collective":"alltoallv","form":"nonblocking","communicator":null,"bytes":null,"datatype":null,"operator":null,"in_place":true,"root":null},"cost":{"calls":10,"seconds":0.5,"longest_seconds":0.125,"bytes":0,"sampled_calls":0,"sampled_seconds":0.0,"waiting_seconds":0.0}},
+{"call":{"collective":"other","form":"blocking","communicator":null,"bytes":null,"datatype":null,"operator":null,"in_place":false,"root":"other"},"cost":{"calls":1,"seconds":0.5,"longest_seconds":0.5,"bytes":7,"sampled_calls":0,"sampled_seconds":0.0,"waiting_seconds":0.0}}
+]
+}
+"#;
+
 const SUBMISSION: &str = r#"{
   "system": "slurm", "id": "4711", "name": "small-0001-x", "submitted": 1795319889, "nodes": 2,
   "script": ".colltune/small.db.launches/0001.alloc/script.sh",
@@ -178,6 +194,8 @@ impl Fixture {
             ("times.csv", CSV.to_owned()),
             ("osu.txt", OSU.to_owned()),
             ("imb.txt", IMB.to_owned()),
+            ("profile.json", PROFILE.to_owned()),
+            ("part.json", PROFILE.replace("\"7", "\"6")),
         ] {
             fs::write(fixture.base().join(name), text)?;
         }

@@ -33,6 +33,9 @@ example.yaml | report example.yaml --format html -o page.html | page.html
 example.yaml | run example.yaml --print-environment
 example.yaml | run example.yaml -- mpirun -n 2 true
 example.yaml | preloaded example.yaml | calls.log tmp
+profile.json | profile profile.json
+profile.json | profile profile.json part.json --json
+profile.json | profile . --top 3
 tables/small.yaml | explain tables/small.yaml -c allreduce -n 2 -k 2 -b 64K --json
 tables/small.yaml | evaluate .colltune/small.db --table tables/small.yaml
 tables/small.yaml | report tables/small.yaml --store .colltune/small.db

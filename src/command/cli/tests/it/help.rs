@@ -25,6 +25,8 @@ const VERBS: &[&str] = &[
     "validate",
     "check",
     "run",
+    "record",
+    "profile",
     "serve",
     "pull",
     "remote",

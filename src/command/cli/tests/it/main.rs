@@ -43,6 +43,7 @@ mod page;
 mod preloaded;
 mod pulled;
 mod queue;
+mod recorded;
 mod recovered;
 mod releases;
 mod remote;

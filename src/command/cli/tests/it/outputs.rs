@@ -168,7 +168,7 @@ const WRITERS: &[Writer] = &[
 ];
 
 /// Outputs that replace nothing: rows are added to a store, versions and tables are added beside existing ones, and
-/// existing outputs are refused.
+/// existing outputs are refused. The ranks of a program write its profile.
 const APPENDING: &[&str] = &[
     "output.store",
     "import --store",
@@ -177,6 +177,7 @@ const APPENDING: &[&str] = &[
     "backup target",
     "restore state",
     "serve folder",
+    "record --output",
 ];
 
 /// Options of all verbs that send requests to a service; their files are only read.
@@ -218,6 +219,8 @@ const READ: &[&str] = &[
     "check --campaign",
     "check --store",
     "run table",
+    "profile files",
+    "init --profile",
     "samples stores",
     "simulate --machine",
 ];

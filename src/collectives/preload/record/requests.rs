@@ -1,0 +1,232 @@
+//! Recording of collectives that tables do not decide about, and of the calls that complete their requests.
+
+use std::ffi::c_int;
+use std::sync::atomic::Ordering;
+
+use mpi::ffi;
+use runtime::RequestKind;
+
+use super::{IS_INSIDE, Positions, Recorder, Span, node_now};
+use crate::counts::{Completed, CompletingCall, Requests, Word, given_numbers, number};
+use crate::handle::Handle;
+use crate::requests::has_ended;
+
+/// The most requests that are expected at once; the time in calls that complete further ones is not recorded.
+const MOST_REQUESTS: usize = 1 << 16;
+
+/// A collective that tables do not decide about, with the arguments of a call, the communicator or the request not
+/// counted.
+pub(crate) struct UnservedCall<'a> {
+    pub(crate) positions: Positions,
+    pub(crate) words: &'a [Word],
+}
+
+// Methods that are named after the form of a collective are given its last argument: the communicator or the request.
+impl Recorder {
+    /// Makes a blocking call.
+    #[inline(never)]
+    pub(crate) fn blocking(
+        &self,
+        call: &UnservedCall<'_>,
+        on: Word,
+        make: impl FnOnce() -> c_int,
+    ) -> c_int {
+        let describe = |named: &mut _, _: &_| call.positions.arguments(call.words, named);
+        self.timed(Handle::from(on), describe, make)
+    }
+
+    /// Makes a call that starts a collective and returns a request.
+    ///
+    /// # Safety
+    ///
+    /// The request is null or the address to which the call writes.
+    #[inline(never)]
+    pub(crate) unsafe fn nonblocking(
+        &self,
+        call: &UnservedCall<'_>,
+        request: Word,
+        make: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: the caller promises that the request is null or the address to which the call writes.
+        unsafe { self.with_request(call, request, RequestKind::Once, make) }
+    }
+
+    /// Makes a call that creates the request of a persistent collective.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::nonblocking`].
+    #[cfg(persistent)]
+    #[inline(never)]
+    pub(crate) unsafe fn persistent(
+        &self,
+        call: &UnservedCall<'_>,
+        request: Word,
+        make: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: the caller promises that the request is null or the address to which the call writes.
+        unsafe { self.with_request(call, request, RequestKind::Persistent, make) }
+    }
+
+    /// # Safety
+    ///
+    /// As for [`Self::nonblocking`].
+    unsafe fn with_request(
+        &self,
+        call: &UnservedCall<'_>,
+        request: Word,
+        kind: RequestKind,
+        make: impl FnOnce() -> c_int,
+    ) -> c_int {
+        if IS_INSIDE.replace(true) {
+            return make();
+        }
+        let start = node_now();
+        let code = make();
+        let span = Span {
+            start,
+            end: node_now(),
+        };
+        let positions = call.positions;
+        let on = call.words.get(positions.communicator(call.words.len()));
+        let on = Handle::from(on.copied().unwrap_or(0)).communicator();
+        let describe = |named: &mut _, _: &_| positions.arguments(call.words, named);
+        let row = self.record_call(on, span, describe);
+        let address = std::ptr::with_exposed_provenance::<ffi::MPI_Request>(request);
+        // SAFETY: the caller promises that the address is null or that of a request, which a successful call has written;
+        // null is a constant of the library, and what the library returns is valid.
+        let expected = unsafe {
+            address
+                .as_ref()
+                .filter(|_| code == 0)
+                .copied()
+                .filter(|given| *given != ffi::RSMPI_REQUEST_NULL)
+                .filter(|given| kind == RequestKind::Persistent || !has_ended(*given))
+        };
+        if let (Some(row), Some(expected)) = (row, expected) {
+            self.with_own_state(|own| {
+                if own.requests.len() < MOST_REQUESTS {
+                    own.requests.expect(number(expected), row, kind);
+                    self.expects_requests.store(true, Ordering::Relaxed);
+                }
+            });
+        }
+        IS_INSIDE.set(false);
+        code
+    }
+}
+
+// Calls that are given requests.
+impl Recorder {
+    /// Whether there are requests of collectives.
+    #[inline]
+    pub(crate) fn expect_requests(&self) -> bool {
+        self.expects_requests.load(Ordering::Relaxed)
+    }
+
+    /// Makes a call that starts persistent requests.
+    ///
+    /// # Safety
+    ///
+    /// `requests` is null or has `count` valid requests.
+    #[inline(never)]
+    pub(crate) unsafe fn start(
+        &self,
+        count: c_int,
+        requests: Requests,
+        make: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: the caller promises that `requests` is null or has `count` requests.
+        let numbers = unsafe { given_numbers(count, requests) };
+        let given = self.with_own_state(|own| own.requests.find_given(numbers?));
+        let Some(given) = given.flatten() else {
+            return make();
+        };
+        let start = node_now();
+        let code = make();
+        let seconds = seconds_since(start);
+        let region = self.group.own_region();
+        self.with_own_state(|own| {
+            let mut add = |row: usize, calls: u64, share: f64| add_time(region, row, calls, share);
+            own.requests.start(&given, seconds, code == 0, &mut add);
+        });
+        code
+    }
+
+    /// Makes a call that waits for requests or tests them, and sets those to null that it completes.
+    ///
+    /// # Safety
+    ///
+    /// `requests` is null or has `count` valid requests. A successful call has written what `completed` has the addresses
+    /// of, as MPI says.
+    #[inline(never)]
+    pub(crate) unsafe fn complete(
+        &self,
+        count: c_int,
+        requests: Requests,
+        completed: Completed,
+        make: impl FnOnce() -> c_int,
+    ) -> c_int {
+        // SAFETY: the caller promises that `requests` is null or has `count` requests.
+        let numbers = unsafe { given_numbers(count, requests) };
+        let given = self.with_own_state(|own| own.requests.find_given(numbers?));
+        let Some(given) = given.flatten() else {
+            return make();
+        };
+        let start = node_now();
+        let code = make();
+        let seconds = seconds_since(start);
+        let back = CompletingCall::new(requests, completed, code);
+        let region = self.group.own_region();
+        self.with_own_state(|own| {
+            let mut add = |row: usize, calls: u64, share: f64| add_time(region, row, calls, share);
+            own.requests.complete(&given, seconds, &back, &mut add);
+            let expects = own.requests.expects_any();
+            self.expects_requests.store(expects, Ordering::Relaxed);
+        });
+        code
+    }
+
+    /// Makes a call that tests a request and leaves it as it is.
+    #[inline(never)]
+    pub(crate) fn test(&self, request: Handle, make: impl FnOnce() -> c_int) -> c_int {
+        let mut request = request.request();
+        // SAFETY: one request.
+        unsafe { self.complete(1, &raw mut request, Completed::None, make) }
+    }
+
+    /// Makes a call that frees a request.
+    ///
+    /// # Safety
+    ///
+    /// `request` is null or the address of a valid request.
+    #[inline(never)]
+    pub(crate) unsafe fn free(&self, request: Requests, make: impl FnOnce() -> c_int) -> c_int {
+        // SAFETY: the caller promises that `request` is null or the address of a request.
+        let freed = unsafe { request.as_ref() }.map(|request| number(*request));
+        let code = make();
+        if let Some(freed) = freed.filter(|_| code == 0) {
+            self.with_own_state(|own| {
+                own.requests.forget(freed);
+                let expects = own.requests.expects_any();
+                self.expects_requests.store(expects, Ordering::Relaxed);
+            });
+        }
+        code
+    }
+}
+
+fn seconds_since(start: u64) -> f64 {
+    node_now().saturating_sub(start) as f64 / 1e9
+}
+
+/// Adds time and calls that were started to a row.
+fn add_time(region: &super::Region, row: usize, calls: u64, seconds: f64) {
+    let row = &region.rows[row];
+    let nanoseconds = (seconds * 1e9) as u64;
+    row.calls.increase(calls);
+    row.nanoseconds.increase(nanoseconds);
+    if nanoseconds > row.longest.get() {
+        row.longest.set(nanoseconds);
+    }
+}

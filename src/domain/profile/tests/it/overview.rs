@@ -1,0 +1,71 @@
+//! What profiles say.
+
+use profile::{CallCost, ComparedRanks, Form, Profile, RecordedJob};
+
+use crate::made::{allreduce, job, of_calls, seconds};
+
+#[test]
+fn waiting_is_told_apart_from_communication() {
+    // Ten seconds in allreduces; of the four that were sampled, three were spent waiting.
+    let sampled = CallCost {
+        calls: 100,
+        time: seconds(10),
+        sampled_calls: 40,
+        sampled: seconds(4),
+        waiting: seconds(3),
+        ..CallCost::default()
+    };
+    let mut nonblocking = allreduce(8);
+    nonblocking.form = Form::Nonblocking;
+    nonblocking.bytes = None;
+    let unsampled = CallCost {
+        calls: 10,
+        time: seconds(2),
+        ..CallCost::default()
+    };
+    let profile = of_calls("one", [(allreduce(64), sampled), (nonblocking, unsampled)]);
+    let overview = profile.overview();
+    // The job has forty seconds of all ranks.
+    assert!((overview.share - 12.0 / 40.0).abs() < 1e-12, "{overview:?}");
+    let waiting = overview.waiting_share.expect("samples");
+    assert!((waiting - 7.5 / 40.0).abs() < 1e-12, "{overview:?}");
+    assert!(
+        (overview.sampled_share - 10.0 / 12.0).abs() < 1e-12,
+        "{overview:?}"
+    );
+    assert!(
+        (overview.unserved_share - 2.0 / 12.0).abs() < 1e-12,
+        "{overview:?}"
+    );
+    let [first, second] = &overview.shapes[..] else {
+        panic!("{overview:?}");
+    };
+    assert_eq!(
+        (first.waiting_share, second.waiting_share),
+        (Some(0.75), None)
+    );
+    assert_eq!((first.is_served, second.is_served), (true, false));
+    assert_eq!(second.mean_bytes, None);
+}
+
+#[test]
+fn nothing_is_said_without_samples() {
+    let overview = Profile::default().overview();
+    assert_eq!((overview.share, overview.waiting_share), (0.0, None));
+}
+
+#[test]
+fn a_killed_job_says_what_is_missing() {
+    let mut profile = of_calls("one", []);
+    let half = RecordedJob {
+        ranks: 2,
+        parts: [0].into(),
+        arrivals: ComparedRanks::WithinNodes,
+        ..job()
+    };
+    profile.jobs.insert("two".to_owned(), half);
+    let jobs = profile.overview().jobs;
+    assert_eq!((jobs.count, jobs.killed), (2, 1));
+    assert_eq!((jobs.compared_within_nodes, jobs.missing_ranks), (1, 2));
+    assert_eq!(jobs.programs["solver"], 2);
+}

@@ -1,0 +1,91 @@
+//! Times that add up exactly.
+
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+/// A length of time in whole nanoseconds, so that sums do not depend on the order. In files and for people, seconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Time(u128);
+
+const PER_SECOND: f64 = 1e9;
+
+/// The most seconds in a file: more than all computers together could record.
+const MOST_SECONDS: f64 = 1e18;
+
+impl Time {
+    /// A length of time.
+    #[must_use]
+    pub const fn from_nanoseconds(nanoseconds: u64) -> Self {
+        Self(nanoseconds as u128)
+    }
+
+    /// The time in seconds.
+    #[must_use]
+    pub fn seconds(self) -> f64 {
+        self.0 as f64 / PER_SECOND
+    }
+
+    /// Whether it is zero.
+    #[must_use]
+    pub const fn is_zero(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The part that a time is of another one; 0 of nothing.
+    #[must_use]
+    pub fn share_of(self, whole: Self) -> f64 {
+        if whole.is_zero() {
+            0.0
+        } else {
+            self.0 as f64 / whole.0 as f64
+        }
+    }
+}
+
+impl Add for Time {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Time {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sum for Time {
+    fn sum<I: Iterator<Item = Self>>(times: I) -> Self {
+        times.fold(Self::default(), Add::add)
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} s", self.seconds())
+    }
+}
+
+impl Serialize for Time {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_f64(self.seconds())
+    }
+}
+
+impl<'de> Deserialize<'de> for Time {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let seconds = f64::deserialize(from)?;
+        if (0.0..=MOST_SECONDS).contains(&seconds) {
+            Ok(Self((seconds * PER_SECOND).round() as u128))
+        } else {
+            Err(D::Error::custom(format!(
+                "{seconds} is no time in seconds from 0 to {MOST_SECONDS:e}"
+            )))
+        }
+    }
+}

@@ -106,6 +106,6 @@ pub use safe::{Communicating, Runtime, SliceBlocks};
 pub use summary::{By, CallSummary, SummaryRow};
 pub use table_mismatch::TableMismatch;
 pub use unserved::{
-    GivenBack, GivenRequests, RequestKind, RequestTracker, UnservedCalls, UnservedCollective, UnservedReason,
-    UnservedRow,
+    GivenBack, GivenRequests, RequestKind, RequestTracker, UnservedCalls, UnservedCollective,
+    UnservedReason, UnservedRow,
 };

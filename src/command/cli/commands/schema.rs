@@ -3,8 +3,8 @@ use schemars::{JsonSchema, Schema};
 
 use super::{Answer, CliError, Console};
 use super::{
-    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, profile, pull, schedule, simulate,
-    tune, validate,
+    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, profile, pull, schedule,
+    simulate, tune, validate,
 };
 use crate::exit::Failure;
 

@@ -142,13 +142,13 @@ impl UnservedCalls {
 
     /// Adds the time of a call that starts these requests, and counts a start of each if it has succeeded.
     pub fn start(&mut self, given: &GivenRequests, seconds: f64, has_succeeded: bool) {
-        let mut add = |row, calls, seconds| add_to_row(&mut self.rows, row, calls, seconds);
+        let mut add = |row, calls, share| add_to_row(&mut self.rows, row, calls, share);
         self.requests.start(given, seconds, has_succeeded, &mut add);
     }
 
     /// Adds the time of a call that was given these requests and may have completed some.
     pub fn complete(&mut self, given: &GivenRequests, seconds: f64, back: &impl GivenBack) {
-        let mut add = |row, calls, seconds| add_to_row(&mut self.rows, row, calls, seconds);
+        let mut add = |row, calls, share| add_to_row(&mut self.rows, row, calls, share);
         self.requests.complete(given, seconds, back, &mut add);
     }
 

@@ -287,7 +287,11 @@ fn describe_jobs(overview: &Overview) -> String {
         names(&jobs.libraries),
         format_counted(jobs.most_ranks, "rank"),
         format_counted(jobs.most_nodes, "node"),
-        format_duration(jobs.rank_seconds)
+        if jobs.rank_seconds < 10.0 {
+            format_seconds(jobs.rank_seconds)
+        } else {
+            format_duration(jobs.rank_seconds.round())
+        }
     )
 }
 

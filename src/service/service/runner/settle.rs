@@ -406,17 +406,23 @@ fn end_with_followers(
         "UPDATE task SET state = ?2, reason = ?3, exit_code = ?4, outcome = ?5, ended_at = ?6 \
          WHERE follows = ?1 AND state = 'waiting' RETURNING id",
     )?;
-    let own_reason = reason;
-    let reason = format!("as task {id}: {own_reason}");
+    let followers_reason = format!("as task {id}: {reason}");
     let followers = statement.query_map(
-        params![id, state, reason, code, outcome, now_milliseconds()],
+        params![
+            id,
+            state,
+            followers_reason,
+            code,
+            outcome,
+            now_milliseconds()
+        ],
         |row| row.get(0),
     )?;
     let mut changed = vec![id];
     changed.extend(followers.collect::<Result<Vec<TaskId>, _>>()?);
-    note_task_ends(transaction, &changed, state, own_reason)?;
+    note_task_ends(transaction, &changed, state, reason)?;
     if state == "failed" {
-        tell_of_failure(transaction, id, own_reason)?;
+        tell_of_failure(transaction, id, reason)?;
     }
     Ok(changed)
 }

@@ -190,11 +190,11 @@ impl Service {
             library: channel.library.clone(),
             channel: channel.channel,
         };
-        let newest = crate::Slice {
+        let only_newest = crate::Slice {
             before: None,
             limit: Some(1),
         };
-        let releases = self.list_releases(&key, newest)?.items;
+        let releases = self.list_releases(&key, only_newest)?.items;
         let newest = releases.into_iter().next();
         let released = newest.filter(|release| release.action != ReleaseAction::Withdraw);
         let digest = released.map(|release| release.digest);

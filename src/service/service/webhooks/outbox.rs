@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::thread;
 use std::time::Duration;
 
@@ -77,10 +77,7 @@ impl Service {
         // The webhooks to which a message is under way.
         let mut busy = BTreeSet::new();
         while !stop.load(Ordering::Relaxed) {
-            let attempted = match reports.recv_timeout(TICK) {
-                Ok(attempt) => Some(attempt),
-                Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => None,
-            };
+            let attempted = reports.recv_timeout(TICK).ok();
             let worked = self
                 .finish_attempt(attempted, &mut busy)
                 .and_then(|()| self.begin_attempts(&mut busy, &report, &send));
@@ -218,9 +215,9 @@ impl Service {
         // A first failure is not worth a warning: receivers are restarted, too.
         let told = problem.filter(|_| message.attempts > 0 || state == "failed");
         if told.is_some() || state == "delivered" {
-            let told = told.map(|problem| {
+            let told = told.map(|reason| {
                 format!(
-                    "messages to webhook {} do not arrive: {problem}",
+                    "messages to webhook {} do not arrive: {reason}",
                     message.webhook
                 )
             });

@@ -215,9 +215,9 @@ impl Service {
         // A first failure is not worth a warning: receivers are restarted, too.
         let told = problem.filter(|_| message.attempts > 0 || state == "failed");
         if told.is_some() || state == "delivered" {
-            let told = told.map(|why| {
+            let told = told.map(|reason| {
                 format!(
-                    "messages to webhook {} do not arrive: {why}",
+                    "messages to webhook {} do not arrive: {reason}",
                     message.webhook
                 )
             });

@@ -109,15 +109,15 @@ struct RankRules<'a> {
 impl RankRules<'_> {
     fn collect_rows(&self, rows: &[Row], line: usize, into: &mut FileRules) {
         let bounds: Vec<i64> = rows.iter().map(|row| row.bytes).collect();
-        let last_for_none = bounds.iter().rposition(|bytes| *bytes == 0);
-        let covered = rows::covered_from(&bounds);
+        let covered = rows::covered_messages(self.release.version_numbers(), &bounds);
+        let row_for_none = rows::row_for_empty_messages(&covered);
         for ((row, bytes), place) in rows.iter().zip(covered).zip(0..) {
             let bytes = if self.tuned.has_no_sizes() {
                 let whole = Span {
                     first: 0,
                     last: i64::MAX,
                 };
-                (last_for_none == Some(place)).then_some(whole)
+                (row_for_none == Some(place)).then_some(whole)
             } else {
                 bytes
             };

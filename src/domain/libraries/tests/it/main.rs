@@ -5,5 +5,6 @@ mod equivalents;
 mod facts;
 mod forcing;
 mod house;
+mod rows;
 mod serving;
 mod steering;

@@ -3,6 +3,7 @@
 mod algorithms;
 mod rules_files;
 mod selection;
+mod selection_rules;
 mod settings;
 mod steering;
 

@@ -3,8 +3,8 @@ use schemars::{JsonSchema, Schema};
 
 use super::{Answer, CliError, Console};
 use super::{
-    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, pull, schedule, simulate,
-    tune, validate,
+    audit, check, decide, deploy, doctor, evaluate, fit, import, measure, plan, pull, schedule,
+    simulate, tune, validate,
 };
 use crate::exit::Failure;
 
@@ -33,7 +33,7 @@ type VerbSchema = (&'static str, fn() -> Schema);
 
 /// The verbs with the types of their output, and `error` for the output of verbs that fail.
 const ANSWERS: [VerbSchema; 23] = [
-    ("audit", schema_of::<tuner::AuditReport>),
+    ("audit", schema_of::<audit::AuditOutput>),
     ("cancel", schema_of::<Vec<tuner::Cancelled>>),
     ("check", schema_of::<check::CheckOutput>),
     ("decide", schema_of::<decide::Rules>),

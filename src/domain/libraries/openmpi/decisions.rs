@@ -5,7 +5,7 @@ use schedule::Collective;
 use super::rows::{self, Row, Span};
 use super::tuned::{TunedCollective, collective_by_number};
 use super::{classic, rules_json};
-use crate::file_rules::{FileChoice, FilePlacement, FileRules, LeftOutLine, RuleInFile};
+use crate::file_rules::{FileChoice, FileOperators, FileRules, LeftOutLine, RuleInFile};
 use crate::findings::{ExaminedRelease, SteeringFinding};
 use crate::json::begins_like_object;
 
@@ -156,8 +156,10 @@ pub(super) fn left_to_library(line: usize, collective: Collective, ranks: [u64; 
         line,
         collective,
         ranks,
-        placement: FilePlacement::Any,
+        conditions: Vec::new(),
+        operators: FileOperators::Any,
         bytes: [0, u64::MAX],
+        total_bytes: [0, u64::MAX],
         choice: None,
     }
 }

@@ -9,6 +9,7 @@ mod probes;
 mod repair;
 mod script;
 mod simulation;
+mod site_lines;
 mod stages;
 mod whole_checks;
 mod whole_validations;

@@ -4,6 +4,7 @@ mod audited;
 mod equivalents;
 mod facts;
 mod forcing;
+mod handing_back;
 mod house;
 mod rows;
 mod serving;

@@ -40,7 +40,7 @@ impl RecentStates {
     #[inline(always)]
     pub(crate) fn find_state(&self, communicator: MPI_Comm) -> *mut State {
         let first = first_place(communicator);
-        match self.places[first].find(handle_bits(communicator)) {
+        match self.places[first].find_value(handle_bits(communicator)) {
             Some(state) => state_at(state),
             None => self.get_second(communicator, first ^ 1),
         }
@@ -48,7 +48,7 @@ impl RecentStates {
 
     #[inline(never)]
     fn get_second(&self, communicator: MPI_Comm, second: usize) -> *mut State {
-        let found = self.places[second].find(handle_bits(communicator));
+        let found = self.places[second].find_value(handle_bits(communicator));
         found.map_or(std::ptr::null_mut(), state_at)
     }
 

@@ -26,7 +26,7 @@ impl SteadyPair {
 
     /// The value, if the pair has this key and is not being changed.
     #[inline(always)]
-    pub(crate) fn find(&self, key: u64) -> Option<usize> {
+    pub(crate) fn find_value(&self, key: u64) -> Option<usize> {
         let before = self.changes.load(Ordering::Acquire);
         if self.key.load(Ordering::Relaxed) != key {
             return None;

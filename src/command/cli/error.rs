@@ -525,7 +525,7 @@ fn others_clause(others: usize) -> String {
     match others {
         0 => String::new(),
         1 => "; another file cannot be read either".to_owned(),
-        others => format!("; {others} more files cannot be read either"),
+        _ => format!("; {others} more files cannot be read either"),
     }
 }
 

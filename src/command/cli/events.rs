@@ -31,6 +31,11 @@ pub(crate) struct EventsArg {
 }
 
 impl EventsArg {
+    /// The option of verbs that print no events.
+    pub(crate) const fn unwanted() -> Self {
+        Self { events: false }
+    }
+
     pub(crate) fn is_wanted(self) -> bool {
         self.events
     }

@@ -67,6 +67,18 @@ pub enum GuardError {
          candidates of their campaign"
     )]
     NothingToMeasure { deployment: &'static str },
+    /// Nothing says how ranks are started on several nodes.
+    #[error("nothing says how ranks are started on {shape}")]
+    #[kind(Input)]
+    #[help("name a campaign with the launcher's options: `--campaign FILE`")]
+    NoLauncherForNodes { shape: CommShape },
+    /// No line of a site's file can be measured.
+    #[error("no line chooses an algorithm at a size that can be measured")]
+    #[kind(Input)]
+    #[help(
+        "name the shapes with `--shapes`, and with `--campaign` a campaign with sizes for which the file has rules"
+    )]
+    NoLines,
     /// The table has no rules, like that of a withdrawn version.
     #[error("the table has no rules, and leaves everything to the library")]
     #[kind(Input)]

@@ -8,6 +8,7 @@
 //! TestSetup ── launcher and library of the table, with a temporary store
 //! TestCaller ─ who starts a test: it passes warnings on and watches the launches
 //! Measurer ─── measures points: with or without an exported file, or from a script in tests
+//! SiteLines ── the points at which lines of a site's file decide
 //! Validated ┐
 //! Checked ──┴─ results: suspects from the first launches, confirmed or not by further ones
 //! ```
@@ -34,6 +35,7 @@ mod program;
 mod repair;
 mod rivals;
 mod setup;
+mod site_lines;
 mod sources;
 mod suspects;
 mod validate;
@@ -59,6 +61,10 @@ pub use repair::{
 };
 pub use rivals::Rivals;
 pub use setup::{TestSetup, TestSetupOptions};
+pub use site_lines::{
+    JudgedLine, LineOptions, LineVerdict, MeasuredLines, SiteLines, campaign_of_lines,
+    measure_lines,
+};
 pub use sources::{NamedSources, Sources, TableStore};
 pub use suspects::{LEVEL, fewest_launches};
 pub use validate::{

@@ -108,6 +108,24 @@ pub enum AuditError {
         library: &'static str,
         example: &'static str,
     },
+    /// Lines of several files, or of none, were to be measured.
+    #[error("`--measure` takes one file")]
+    #[kind(Input)]
+    #[help("name the file with the rules alone")]
+    NotOneFile,
+    /// A file whose lines cannot be measured.
+    #[error("the lines of {} cannot be measured", path.display())]
+    #[kind(Input)]
+    #[help(
+        "these formats can be: {}; `--format` names one",
+        crate::known_rules_formats().join(", ")
+    )]
+    NotMeasurable { path: PathBuf },
+    /// The release that is to be measured is not installed.
+    #[error("{library} is not installed here, so nothing can be measured")]
+    #[kind(Environment)]
+    #[help("load its module, or leave out the release to measure the one that is here")]
+    NotInstalled { library: Library },
     /// No library is installed.
     #[error("no MPI library was found")]
     #[kind(Environment)]
@@ -115,6 +133,56 @@ pub enum AuditError {
         "load a library's module, or name a release and files, as in `--library NAME-VERSION FILE`"
     )]
     NoLibraries,
+}
+
+/// Finds the installed library whose rules the requested file has, so that its lines can be measured.
+///
+/// # Errors
+/// Not exactly one file; one that cannot be read, or whose lines cannot be measured; a library that is not installed.
+pub fn find_measurable_library(
+    request: &AuditRequest,
+    places: &SearchPaths,
+) -> Result<Library, AuditError> {
+    let [path] = &request.files[..] else {
+        return Err(AuditError::NotOneFile);
+    };
+    let releases = KnownReleases::from_request(request, places);
+    let audit = SettingsAudit {
+        request,
+        releases: &releases,
+        sources: Vec::new(),
+    };
+    let file = audit.read_file(path)?;
+    let measurable = file
+        .format
+        .filter(|(_, format)| format.read_rules.is_some());
+    let Some((library, _)) = measurable else {
+        return Err(AuditError::NotMeasurable { path: file.path });
+    };
+    let release = releases.release_of(library)?;
+    let title = Library {
+        name: library.name().to_owned(),
+        version: release.version.clone(),
+    };
+    if release.launcher.is_none() {
+        return Err(AuditError::NotInstalled { library: title });
+    }
+    Ok(title)
+}
+
+impl AuditReport {
+    /// Adds what launches have shown about lines of a file.
+    pub fn add_findings(&mut self, path: &Path, findings: Vec<AuditedFinding>) {
+        let of_file = |source: &&mut AuditedSource| source.path.as_deref() == Some(path);
+        let Some(source) = self.sources.iter_mut().find(of_file) else {
+            return;
+        };
+        let faults = findings.iter().filter(|finding| finding.fault).count();
+        self.faults += faults;
+        self.notes += findings.len() - faults;
+        source.findings.extend(findings);
+        source.findings.sort_by_key(|finding| finding.line);
+    }
 }
 
 /// The name of the format of files that set environment variables.

@@ -130,6 +130,7 @@ pub fn diagnose_machine(places: &SearchPaths) -> Diagnosis {
         let answers = LibraryAnswers {
             name: installation.name,
             library: library.clone(),
+            launcher: installation.launcher.clone(),
             has_program: driver.is_some(),
             all,
             changed,

@@ -12,7 +12,15 @@ pub type NamedFile<'a> = (&'a str, Option<&'a Path>);
 /// # Errors
 /// [`TunerError::File`].
 pub fn write_text(path: &Path, text: &str) -> Result<(), TunerError> {
-    files::write(path, text.as_bytes()).map_err(|source| TunerError::File {
+    write_bytes(path, text.as_bytes())
+}
+
+/// Writes a file whose content need not be text.
+///
+/// # Errors
+/// [`TunerError::File`].
+pub fn write_bytes(path: &Path, content: &[u8]) -> Result<(), TunerError> {
+    files::write(path, content).map_err(|source| TunerError::File {
         action: "write",
         path: path.to_owned(),
         source,

@@ -52,7 +52,7 @@ mod view;
 pub use analysis::{CampaignAnalysis, DecisionOverrides};
 pub use audit::{
     AuditError, AuditReport, AuditRequest, AuditedFinding, AuditedSource, audit_settings,
-    known_formats,
+    find_measurable_library, known_formats,
 };
 pub use context::{MeasurementContext, SearchPaths};
 pub use doctor::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher, diagnose_machine};
@@ -62,7 +62,7 @@ pub use exports::{
     Export, NoExport, companion_path, export_beside, export_path, export_remarks, render_export,
     write_export, written_companion_path,
 };
-pub use file::{NamedFile, check_outputs_differ, probe_outputs, write_text};
+pub use file::{NamedFile, check_outputs_differ, probe_outputs, write_bytes, write_text};
 pub use forget::forget_failures;
 pub use history::read_history;
 pub use jobs::{Cancelled, JobRow, cancel_jobs, list_jobs};
@@ -74,7 +74,9 @@ pub use origin::SampleOrigin;
 pub use recorded::with_recorded_defaults;
 pub use scripts::{Script, render_job_scripts};
 
-pub use site_rules::{SiteRulesError, SiteRulesRequest, import_site_rules, known_rules_formats};
+pub use site_rules::{
+    SiteFile, SiteRulesError, SiteRulesRequest, import_site_rules, known_rules_formats,
+};
 pub use steering::SettingEffect;
 pub use store_location::{StateDirs, store_file};
 pub use tune::{Tuned, check_outputs, decide_and_write, load_replaced_table, tune_campaign};

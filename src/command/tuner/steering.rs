@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use environment::variables;
 use libraries::{
@@ -28,6 +28,7 @@ pub struct SettingEffect {
 pub(crate) struct LibraryAnswers {
     pub(crate) name: LibraryName,
     pub(crate) library: Library,
+    pub(crate) launcher: PathBuf,
     /// Whether its measuring program is built.
     pub(crate) has_program: bool,
     /// Its control variables with their values; empty if unknown.
@@ -63,7 +64,11 @@ impl LibraryAnswers {
         given: &BTreeMap<String, String>,
     ) -> Option<BTreeMap<String, LibrarySetting>> {
         let files = self.read_settings_files();
+        let overriding = self.read_overriding_files();
         let place = |setting: &str| {
+            if let Some(file) = overriding.iter().find(|file| file.sets(setting)) {
+                return Some(file.path.clone());
+            }
             let is_given =
                 |name: &String| self.name.control_variable(name).as_deref() == Some(setting);
             if given.keys().any(is_given) {
@@ -71,7 +76,7 @@ impl LibraryAnswers {
             }
             // The first file that sets a variable takes precedence.
             let mut files = files.iter();
-            let found = files.find(|file| file.lines.iter().any(|(name, _)| name == setting));
+            let found = files.find(|file| file.sets(setting));
             found.map(|file| file.path.clone())
         };
         let described = |(name, value): (&String, &String)| {
@@ -103,10 +108,23 @@ impl LibraryAnswers {
         value: &str,
         given: &BTreeMap<String, String>,
     ) -> SettingEffect {
+        let setting = self.name.control_variable(written);
+        let overriding = self.read_overriding_files();
+        let mut overriding = overriding.iter();
+        let stronger = overriding.find(|file| setting.as_ref().is_some_and(|name| file.sets(name)));
+        if let Some(file) = stronger {
+            return SettingEffect {
+                decides: false,
+                reason: Some(format!(
+                    "{} takes precedence over the environment",
+                    file.path
+                )),
+                remedy: Some("Change it there, or remove one of the two.".to_owned()),
+            };
+        }
         let effect = self
             .name
             .variable_effect(written, value, &self.known_settings(given));
-        let setting = self.name.control_variable(written);
         let named = NamedSetting {
             setting: setting.as_deref().unwrap_or(written),
             written,
@@ -226,29 +244,39 @@ impl LibraryAnswers {
         file.map_or(named.value, String::as_str)
     }
 
-    /// The settings files that the library reads, the most important first, read as the library does.
-    fn read_settings_files(&self) -> Vec<SettingsFile> {
-        let Some(format) = settings_format(self.name) else {
-            return Vec::new();
-        };
+    /// The settings files that take precedence over the environment, read as the library does.
+    fn read_overriding_files(&self) -> Vec<SettingsFile> {
+        let files = self.name.overriding_settings_files(Some(&self.launcher));
+        let read = files
+            .iter()
+            .filter_map(|path| self.read_settings_file(path));
+        read.collect()
+    }
+
+    /// A settings file as the library reads it; `None` if it cannot be read.
+    fn read_settings_file(&self, path: &Path) -> Option<SettingsFile> {
+        let format = settings_format(self.name)?;
         let release = ExaminedRelease {
             version: &self.library.version,
             variables: None,
             assume_commutative: false,
         };
+        let text = read_as_libraries_do(path).ok()?;
+        let set = (format.examine)(&release, &text).assignments.into_iter();
+        Some(SettingsFile {
+            path: path.display().to_string(),
+            lines: set.map(|set| (set.name, set.value)).collect(),
+        })
+    }
+
+    /// The settings files that the library reads, the most important first, read as the library does.
+    fn read_settings_files(&self) -> Vec<SettingsFile> {
         let lists = self
             .all
             .iter()
             .filter(|(name, _)| variables::lists_files(name));
         let paths = lists.flat_map(|(_, list)| list.split([':', ',']).map(str::trim));
-        let read = paths.filter_map(|path| {
-            let text = read_as_libraries_do(Path::new(path)).ok()?;
-            let set = (format.examine)(&release, &text).assignments.into_iter();
-            Some(SettingsFile {
-                path: path.to_owned(),
-                lines: set.map(|set| (set.name, set.value)).collect(),
-            })
-        });
+        let read = paths.filter_map(|path| self.read_settings_file(Path::new(path)));
         read.collect()
     }
 
@@ -286,7 +314,9 @@ impl LibraryAnswers {
             }
         }
         // Lines of settings files that the library passes over.
-        for SettingsFile { path, lines } in self.read_settings_files() {
+        let files = self.read_overriding_files().into_iter();
+        let files = files.chain(self.read_settings_files());
+        for SettingsFile { path, lines } in files {
             for (setting, value) in lines
                 .iter()
                 .filter(|(name, _)| !self.all.contains_key(name))
@@ -389,6 +419,12 @@ struct SettingsFile {
     path: String,
     /// Names and values.
     lines: Vec<(String, String)>,
+}
+
+impl SettingsFile {
+    fn sets(&self, setting: &str) -> bool {
+        self.lines.iter().any(|(name, _)| name == setting)
+    }
 }
 
 /// Whether a control variable of a library names a file of rules.

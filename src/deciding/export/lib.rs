@@ -29,6 +29,7 @@ mod header;
 pub mod intelmpi;
 pub mod mpich;
 pub mod openmpi;
+mod site_files;
 mod site_rules;
 
 use std::ffi::{OsStr, OsString};
@@ -39,9 +40,9 @@ use vocabulary::{Candidate, CommShape, Library};
 
 pub use choices::{Choices, LibraryRule, Native, RanksRules};
 pub use error::ExportError;
-// The only library of whose files tables are made.
-pub(crate) use openmpi::site as site_files;
-pub use site_rules::{RuleLine, SiteRules, SiteRulesOptions, shapes_of_file, site_formats};
+pub use site_rules::{
+    LineRange, RuleLine, SiteRules, SiteRulesOptions, shapes_of_file, site_formats,
+};
 
 /// A format that tables can be exported to.
 pub trait Format: Sync {
@@ -177,6 +178,10 @@ pub const FORMATS: [&dyn Format; 5] = [
     &intelmpi::Presets,
     &c_header::CHeader,
 ];
+
+/// The meaning of files of the libraries of whose files tables are made.
+pub(crate) const SITE_FILES: [site_files::SiteFiles; 2] =
+    [openmpi::site::FILES, mpich::site::FILES];
 
 /// The format of a name.
 pub fn find_format(name: &str) -> Option<&'static dyn Format> {

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use libraries::{FileChoice, FileRules, LeftOutLine, LibraryName, RuleInFile};
+use libraries::{FileChoice, FileOperators, FileRules, LeftOutLine, LibraryName, RuleInFile};
 use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,7 +13,8 @@ use sha2::{Digest, Sha256};
 use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
 use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 
-use crate::{Native, site_files};
+use crate::Native;
+use crate::site_files::{SiteFiles, find_site_files};
 
 /// What a file does not say about its rules.
 #[derive(Clone, Debug)]
@@ -37,6 +38,8 @@ pub struct SiteRules {
     pub table: Table,
     /// The lines from which its rules come.
     pub lines: Vec<RuleLine>,
+    /// The sizes at which each line chooses one of the library's algorithms, by line.
+    pub ranges: Vec<LineRange>,
     /// The lines that are in no rule, by line.
     pub left_out: Vec<LeftOutLine>,
 }
@@ -62,6 +65,23 @@ pub struct RuleLine {
     pub candidate: Candidate,
 }
 
+/// The sizes at which a line of a file chooses one of the library's algorithms on a shape.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct LineRange {
+    /// The line, from 1.
+    pub line: usize,
+    /// The collective.
+    pub collective: Collective,
+    /// The shape.
+    pub shape: CommShape,
+    /// The smallest message in bytes.
+    pub first_bytes: u64,
+    /// The largest message in bytes; [`u64::MAX`] if there is no end.
+    pub last_bytes: u64,
+    /// What runs there.
+    pub candidate: Candidate,
+}
+
 fn by_name<S: serde::Serializer>(value: &impl ToString, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(&value.to_string())
 }
@@ -73,8 +93,10 @@ impl SiteRules {
         let mut made = MadeRules {
             rules,
             library: options.library.clone(),
+            files: find_site_files(&options.library.name),
             used: BTreeSet::new(),
             lines: BTreeSet::new(),
+            ranges: BTreeSet::new(),
             left_out: rules.left_out.iter().cloned().collect(),
         };
         let mut collectives = BTreeMap::new();
@@ -97,6 +119,7 @@ impl SiteRules {
         Self {
             table,
             lines: made.lines.into_iter().collect(),
+            ranges: made.ranges.into_iter().collect(),
             left_out: made.left_out.into_iter().collect(),
         }
     }
@@ -133,9 +156,12 @@ fn provenance_of_file(text: &str, options: &SiteRulesOptions) -> Provenance {
 struct MadeRules<'a> {
     rules: &'a FileRules,
     library: Library,
+    /// What files of the library mean; `None` of a library of whose files no tables are made.
+    files: Option<&'static SiteFiles>,
     /// The lines that decide about a shape.
     used: BTreeSet<usize>,
     lines: BTreeSet<RuleLine>,
+    ranges: BTreeSet<LineRange>,
     left_out: BTreeSet<LeftOutLine>,
 }
 
@@ -143,6 +169,8 @@ struct MadeRules<'a> {
 struct MadeChoice {
     from_bytes: u64,
     line: usize,
+    /// Further lines that say the same about the same messages.
+    further_lines: Vec<usize>,
     /// `None` if the library decides.
     native: Option<Native>,
 }
@@ -157,11 +185,20 @@ impl MadeRules<'_> {
         if here.is_empty() {
             return Vec::new();
         }
-        let choices = self.choices_for_shape(collective, shape, &here);
-        let name = &self.library.name;
+        let for_operators = |other: FileOperators| -> Vec<&RuleInFile> {
+            let rules_here = here.iter().copied();
+            rules_here.filter(|rule| rule.operators != other).collect()
+        };
+        let commuting = for_operators(FileOperators::Noncommutative);
+        let choices = self.choices_for_shape(collective, shape, &commuting);
+        let other_rules = for_operators(FileOperators::Commutative);
+        let other_choices = self.choices_for_shape(collective, shape, &other_rules);
+        let tells_apart = rules_of(collective, &choices, |_| true)
+            != rules_of(collective, &other_choices, |_| true);
+        let name = self.library.name.clone();
         let is_ordered =
-            |native: &Native| libraries::combines_in_order(name, collective, &native.id);
-        let unordered: Vec<usize> = choices
+            |native: &Native| libraries::combines_in_order(&name, collective, &native.id);
+        let unordered: Vec<usize> = other_choices
             .iter()
             .filter(|choice| {
                 choice
@@ -172,10 +209,10 @@ impl MadeRules<'_> {
             .map(|choice| choice.line)
             .collect();
         let mut entries = Vec::new();
-        if !unordered.is_empty() {
+        if tells_apart || !unordered.is_empty() {
             let rules = rules_of(collective, &choices, |_| true);
             entries.push(entry_of(shape, Operators::Commutative, rules));
-            let ordered = rules_of(collective, &choices, is_ordered);
+            let ordered = rules_of(collective, &other_choices, is_ordered);
             entries.push(entry_of(shape, Operators::Any, ordered));
         } else {
             let rules = rules_of(collective, &choices, |_| true);
@@ -188,8 +225,11 @@ impl MadeRules<'_> {
             );
             self.left_out.insert(LeftOutLine { line, why });
         }
-        let lines = entries[0].rules.iter().filter_map(|rule| {
-            let mut made = choices.iter();
+        let of_entries = entries.iter().zip([&choices, &other_choices]);
+        let of_rules =
+            of_entries.flat_map(|(entry, from)| entry.rules.iter().zip(std::iter::repeat(from)));
+        let lines = of_rules.filter_map(|(rule, from)| {
+            let mut made = from.iter();
             let made = made.find(|choice| choice.from_bytes == rule.from_bytes)?;
             Some(RuleLine {
                 line: made.line,
@@ -200,7 +240,27 @@ impl MadeRules<'_> {
             })
         });
         self.lines.extend(lines);
+        self.add_ranges(collective, shape, &choices);
         entries
+    }
+
+    /// Adds the sizes at which the lines of choices name an algorithm.
+    fn add_ranges(&mut self, collective: Collective, shape: CommShape, choices: &[MadeChoice]) {
+        for (choice, next) in choices.iter().zip(1..) {
+            let Some(native) = &choice.native else {
+                continue;
+            };
+            let end = choices.get(next).map(|next| next.from_bytes);
+            let lines = choice.further_lines.iter().chain([&choice.line]);
+            self.ranges.extend(lines.map(|line| LineRange {
+                line: *line,
+                collective,
+                shape,
+                first_bytes: choice.from_bytes,
+                last_bytes: end.map_or(u64::MAX, |end| end - 1),
+                candidate: candidate_of(collective, native),
+            }));
+        }
     }
 
     /// The choices by ascending size, from 0; adjacent ones may be the same.
@@ -211,21 +271,32 @@ impl MadeRules<'_> {
         rules: &[&RuleInFile],
     ) -> Vec<MadeChoice> {
         let ranks = shape.ranks();
-        let bounds = rules.iter().flat_map(|rule| {
-            let [first, last] = rule.bytes;
-            [Some(first), last.checked_add(1)]
-        });
-        let sizes: BTreeSet<u64> = bounds.flatten().chain([0]).collect();
-        let Some(measure) = site_files::sizes_of_calls(collective) else {
-            return self.choices_without_sizes(collective, ranks, rules, &sizes);
+        let begins = |[first, last]: [u64; 2]| [Some(first), last.checked_add(1)];
+        let bounds = rules.iter().flat_map(|rule| begins(rule.bytes));
+        let sizes_in_file: BTreeSet<u64> = bounds.flatten().chain([0]).collect();
+        let measure = self
+            .files
+            .and_then(|files| (files.sizes_of_calls)(collective));
+        let Some(measure) = measure else {
+            return self.choices_without_sizes(collective, ranks, rules, &sizes_in_file);
         };
         // The first sizes of tables at which the library sees such a size.
         let unit = measure.size_in_file(1, ranks).max(1);
-        let sizes: BTreeSet<u64> = sizes.into_iter().map(|size| size.div_ceil(unit)).collect();
+        let of_bytes = sizes_in_file.into_iter().map(|size| size.div_ceil(unit));
+        let totals = rules.iter().flat_map(|rule| begins(rule.total_bytes));
+        let of_totals = totals
+            .flatten()
+            .map(|total| total.div_ceil(u64::from(ranks)));
+        let sizes: BTreeSet<u64> = of_bytes.chain(of_totals).collect();
         let mut choices = Vec::new();
         for from_bytes in sizes {
             let size = measure.size_in_file(from_bytes, ranks);
-            let Some(rule) = rules.iter().find(|rule| applies_to_size(rule, size)) else {
+            let total = from_bytes.saturating_mul(u64::from(ranks));
+            let applies = |rule: &&&RuleInFile| {
+                applies_to_size(rule, size)
+                    && (rule.total_bytes[0]..=rule.total_bytes[1]).contains(&total)
+            };
+            let Some(rule) = rules.iter().find(applies) else {
                 continue;
             };
             choices.push(self.choose(collective, ranks, rule, from_bytes));
@@ -240,6 +311,7 @@ impl MadeRules<'_> {
                 MadeChoice {
                     from_bytes: 0,
                     line,
+                    further_lines: Vec::new(),
                     native,
                 },
             );
@@ -266,13 +338,20 @@ impl MadeRules<'_> {
             })
             .collect();
         let Some(first) = found.first() else {
-            return Vec::new();
+            return vec![MadeChoice {
+                from_bytes: 0,
+                line: rules.first().map_or(1, |rule| rule.line),
+                further_lines: Vec::new(),
+                native: None,
+            }];
         };
         if found.iter().all(|rule| rule.choice == first.choice) {
             for rule in &found {
                 self.used.insert(rule.line);
             }
-            return vec![self.choose(collective, ranks, first, 0)];
+            let mut choice = self.choose(collective, ranks, first, 0);
+            choice.further_lines = found[1..].iter().map(|rule| rule.line).collect();
+            return vec![choice];
         }
         for rule in &found {
             self.used.insert(rule.line);
@@ -289,6 +368,7 @@ impl MadeRules<'_> {
         vec![MadeChoice {
             from_bytes: 0,
             line,
+            further_lines: Vec::new(),
             native,
         }]
     }
@@ -307,7 +387,7 @@ impl MadeRules<'_> {
             .map(|choice| self.rules.carried_out(collective, choice, ranks));
         let native = match carried_out {
             None => None,
-            Some(Ok(choice)) => Some(native_of(collective, &choice)),
+            Some(Ok(choice)) => Some(self.native_of(collective, &choice)),
             Some(Err(why)) => {
                 let line = rule.line;
                 self.left_out.insert(LeftOutLine { line, why });
@@ -317,8 +397,27 @@ impl MadeRules<'_> {
         MadeChoice {
             from_bytes,
             line: rule.line,
+            further_lines: Vec::new(),
             native,
         }
+    }
+
+    fn native_of(&self, collective: Collective, choice: &FileChoice) -> Native {
+        let mut native = Native {
+            id: choice.id.clone(),
+            segment_bytes: (choice.segment_bytes > 0).then_some(choice.segment_bytes),
+            fanout: None,
+            max_requests: u32::try_from(choice.max_requests)
+                .ok()
+                .filter(|requests| *requests > 0),
+        };
+        let own = self
+            .files
+            .map_or(0, |files| (files.own_fanout)(collective, &native));
+        let fanout = u32::try_from(choice.fanout).unwrap_or(u32::MAX);
+        let is_own = choice.fanout == u64::from(own);
+        native.fanout = (choice.fanout > 0 && !is_own).then_some(fanout);
+        native
     }
 
     /// Lists the rules for numbers of ranks that no shape has, and those that others hide.
@@ -349,21 +448,6 @@ impl MadeRules<'_> {
 
 fn applies_to_size(rule: &RuleInFile, size: u64) -> bool {
     (rule.bytes[0]..=rule.bytes[1]).contains(&size)
-}
-
-fn native_of(collective: Collective, choice: &FileChoice) -> Native {
-    let mut native = Native {
-        id: choice.id.clone(),
-        segment_bytes: (choice.segment_bytes > 0).then_some(choice.segment_bytes),
-        fanout: None,
-        max_requests: u32::try_from(choice.max_requests)
-            .ok()
-            .filter(|requests| *requests > 0),
-    };
-    let own = u64::from(site_files::own_fanout(collective, &native));
-    let fanout = u32::try_from(choice.fanout).unwrap_or(u32::MAX);
-    native.fanout = (choice.fanout > 0 && choice.fanout != own).then_some(fanout);
-    native
 }
 
 /// The rules of choices, where the library decides instead of algorithms that may not be named; adjacent ones differ.

@@ -29,6 +29,9 @@ pub struct Facts {
     pub rules_setting: &'static str,
     /// The control variable that lists the configuration files; `None` if the library reads none.
     pub files_setting: Option<&'static str>,
+    /// The prefix of environment variables that choose algorithms and that the library reads before a program can remove
+    /// them; `None` if there are none.
+    pub early_choices: Option<&'static str>,
     /// The environment variable that allows algorithms to be forced if it is `1` when MPI starts; `None` if they always
     /// can be.
     pub enabling_variable: Option<&'static str>,

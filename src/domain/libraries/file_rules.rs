@@ -28,23 +28,54 @@ pub struct RuleInFile {
     pub collective: Collective,
     /// The smallest and the largest number of ranks, both included.
     pub ranks: [u64; 2],
-    /// The placements of ranks.
-    pub placement: FilePlacement,
+    /// What else must hold for a shape.
+    pub conditions: Vec<ShapeCondition>,
+    /// The operators of reductions.
+    pub operators: FileOperators,
     /// The smallest and the largest message, both included, in the library's measure.
     pub bytes: [u64; 2],
+    /// The smallest and the largest product of a table's size and the number of ranks, both included.
+    pub total_bytes: [u64; 2],
     /// The algorithm; `None` if the library decides as without the file.
     pub choice: Option<FileChoice>,
 }
 
-/// The placements of ranks for which a rule of a file holds.
+/// What must hold for a shape, besides its number of ranks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FilePlacement {
-    /// Any.
-    Any,
-    /// One rank on each node.
-    OnePerNode,
-    /// All ranks on one node.
+pub enum ShapeCondition {
+    /// One rank is on each node.
+    OneRankOnNode,
+    /// Several ranks are on each node.
+    SeveralRanksOnNode,
+    /// All ranks are on one node.
     OneNode,
+    /// The number of ranks is a power of two.
+    PowerOfTwoRanks,
+    /// At most this many ranks are on a node.
+    MostRanksOnNode(u64),
+}
+
+impl ShapeCondition {
+    fn holds_for(self, shape: CommShape) -> bool {
+        match self {
+            Self::OneRankOnNode => shape.ppn == 1,
+            Self::SeveralRanksOnNode => shape.ppn > 1,
+            Self::OneNode => shape.nodes == 1,
+            Self::PowerOfTwoRanks => shape.ranks().is_power_of_two(),
+            Self::MostRanksOnNode(most) => u64::from(shape.ppn) <= most,
+        }
+    }
+}
+
+/// The operators of reductions for which a rule of a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileOperators {
+    /// All.
+    Any,
+    /// Those that commute.
+    Commutative,
+    /// Those that do not commute.
+    Noncommutative,
 }
 
 /// An algorithm with its parameters; 0 is the library's own choice of a parameter.
@@ -80,12 +111,9 @@ impl RuleInFile {
     /// Whether it applies to communicators of a shape.
     pub fn is_for_shape(&self, shape: CommShape) -> bool {
         let [first, last] = self.ranks;
-        let is_placed = match self.placement {
-            FilePlacement::Any => true,
-            FilePlacement::OnePerNode => shape.ppn == 1,
-            FilePlacement::OneNode => shape.nodes == 1,
-        };
-        is_placed && (first..=last).contains(&u64::from(shape.ranks()))
+        let mut conditions = self.conditions.iter();
+        conditions.all(|condition| condition.holds_for(shape))
+            && (first..=last).contains(&u64::from(shape.ranks()))
     }
 }
 

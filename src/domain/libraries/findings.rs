@@ -3,9 +3,10 @@
 //! The readers of libraries pass over most mistakes silently. The readers here go through the same text in the same way,
 //! but say what the library does where, and continue where they can.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::file_rules::FileRules;
+use crate::handing_back::Replacement;
 use crate::rules_files::release_numbers;
 use crate::steering::has_pattern;
 
@@ -28,6 +29,8 @@ pub enum FindingKind {
     UnknownName,
     /// Correct programs can get wrong results, or stop.
     Unsafe,
+    /// Launches showed that calls are slower than by the library's own choice, or fail.
+    Slower,
     /// The library uses another algorithm than the one that is named.
     Replaced,
     /// What is worth knowing about a correct line.
@@ -38,7 +41,7 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// All kinds.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::IgnoredFile,
         Self::EndsPrograms,
         Self::FailingCall,
@@ -47,6 +50,7 @@ impl FindingKind {
         Self::Unreachable,
         Self::UnknownName,
         Self::Unsafe,
+        Self::Slower,
         Self::Replaced,
         Self::Remark,
         Self::NotSupported,
@@ -63,6 +67,7 @@ impl FindingKind {
             Self::Unreachable => "unreachable",
             Self::UnknownName => "unknown-name",
             Self::Unsafe => "unsafe",
+            Self::Slower => "slower",
             Self::Replaced => "replaced",
             Self::Remark => "remark",
             Self::NotSupported => "not-supported",
@@ -80,6 +85,7 @@ impl FindingKind {
             Self::Unreachable => "The rule applies to no call.",
             Self::UnknownName => "The release does not have this name.",
             Self::Unsafe => "Correct programs can get wrong results, or stop.",
+            Self::Slower => "Calls are slower than by the library's own choice, or fail.",
             Self::Replaced => "The library uses another algorithm than the one that is named.",
             Self::Remark => "Worth knowing about a correct line.",
             Self::NotSupported => "colltune cannot examine this.",
@@ -126,6 +132,9 @@ impl ExaminedRelease<'_> {
 /// Reads the rules of a text as a release does.
 pub type ReadRules = fn(&ExaminedRelease<'_>, &str) -> Result<FileRules, SteeringFinding>;
 
+/// Finds where a text, of which each byte is a character, names the choices of some lines.
+pub type ChoicesInLines = fn(&str, &BTreeSet<usize>) -> Vec<Replacement>;
+
 /// A format of files that steer a library.
 #[derive(Clone, Copy)]
 pub struct SteeringFormat {
@@ -142,6 +151,8 @@ pub struct SteeringFormat {
     /// The rules that a release uses, or the finding about a text that it ignores as a whole; `None` if colltune does not
     /// read rules of this format.
     pub read_rules: Option<ReadRules>,
+    /// Where a text names the choices of some lines; `None` if colltune does not change files of this format.
+    pub choices_in_lines: Option<ChoicesInLines>,
 }
 
 impl SteeringFormat {

@@ -54,6 +54,7 @@ const FACTS: Facts = Facts {
     common_prefix: PREFIX,
     rules_setting: TUNING_FILE,
     files_setting: None,
+    early_choices: Some(adjust::PREFIX),
     enabling_variable: None,
     without_files: None,
     yielding_variable: None,

@@ -1,5 +1,7 @@
 //! JSON with the lines of its values, as lenient parsers of libraries accept it.
 
+use std::ops::Range;
+
 use printable::shortened;
 
 /// The most characters of a text in a message.
@@ -11,10 +13,11 @@ pub(crate) fn begins_like_object(text: &str) -> bool {
     text_proper.trim_start().starts_with('{')
 }
 
-/// A value and the line where it begins.
+/// A value, the line where it begins, and its bytes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JsonValue {
     pub(crate) line: usize,
+    pub(crate) bytes: Range<usize>,
     pub(crate) content: JsonContent,
 }
 
@@ -90,6 +93,7 @@ impl JsonValue {
 pub(crate) fn parse_json(text: &str, dialect: JsonDialect) -> Result<JsonValue, JsonFault> {
     let marked = text.strip_prefix('\u{feff}');
     let mut parser = JsonParser {
+        length: text.len(),
         rest: marked.filter(|_| dialect.byte_order_mark).unwrap_or(text),
         line: 1,
         dialect,
@@ -104,6 +108,8 @@ pub(crate) fn parse_json(text: &str, dialect: JsonDialect) -> Result<JsonValue, 
 }
 
 struct JsonParser<'a> {
+    /// The length of the whole text.
+    length: usize,
     rest: &'a str,
     line: usize,
     dialect: JsonDialect,
@@ -162,6 +168,7 @@ impl<'a> JsonParser<'a> {
             )));
         }
         let line = self.line;
+        let start = self.length - self.rest.len();
         let content = if self.take_char('{')? {
             JsonContent::Object(self.parse_members(depth)?)
         } else if self.take_char('[')? {
@@ -171,7 +178,12 @@ impl<'a> JsonParser<'a> {
         } else {
             self.parse_word()?
         };
-        Ok(JsonValue { line, content })
+        let bytes = start..self.length - self.rest.len();
+        Ok(JsonValue {
+            line,
+            bytes,
+            content,
+        })
     }
 
     fn parse_members(&mut self, depth: usize) -> Result<Vec<JsonMember>, JsonFault> {

@@ -11,6 +11,7 @@ mod facts;
 mod file_rules;
 mod findings;
 mod forcing;
+mod handing_back;
 pub mod intelmpi;
 mod json;
 mod launching;
@@ -37,12 +38,15 @@ pub use assignments::{
 };
 pub use equivalents::{RIVALS, library_equivalent};
 pub use facts::Facts;
-pub use file_rules::{FileChoice, FilePlacement, FileRules, LeftOutLine, RuleInFile};
+pub use file_rules::{
+    FileChoice, FileOperators, FileRules, LeftOutLine, RuleInFile, ShapeCondition,
+};
 pub use findings::{
-    Assignment, ExaminedRelease, FindingKind, ReadRules, SteeringFinding, SteeringFindings,
-    SteeringFormat,
+    Assignment, ChoicesInLines, ExaminedRelease, FindingKind, ReadRules, SteeringFinding,
+    SteeringFindings, SteeringFormat,
 };
 pub use forcing::{NamedEffect, effect_of_name};
+pub use handing_back::{Replacement, hand_back_lines};
 pub use launching::{LaunchRanks, NodeSource};
 pub use placing::{Placing, STEP_SIZE_VARIABLE, STEP_WITH_LIBRARY, placing_of_name};
 pub use rules_files::RulesFileEffect;

@@ -3,6 +3,7 @@
 mod algorithms;
 mod rules_files;
 mod selection;
+mod selection_rules;
 mod settings;
 mod steering;
 
@@ -41,6 +42,7 @@ const FACTS: Facts = Facts {
     common_prefix: PREFIXES[0],
     rules_setting: "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE",
     files_setting: None,
+    early_choices: None,
     enabling_variable: None,
     without_files: None,
     yielding_variable: None,

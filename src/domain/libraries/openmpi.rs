@@ -82,6 +82,7 @@ const FACTS: Facts = Facts {
     common_prefix: "",
     rules_setting: "coll_tuned_dynamic_rules_filename",
     files_setting: Some("mca_base_param_files"),
+    early_choices: None,
     enabling_variable: Some(ENABLING),
     without_files: Some(("OMPI_MCA_mca_base_param_files", "none")),
     // Its launcher sets it if it knows that ranks outnumber cores.

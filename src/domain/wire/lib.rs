@@ -25,5 +25,9 @@ pub const UNTIL_VARIABLE: &str = "COLLTUNE_UNTIL";
 /// sets. All other such variables are the site's, and are removed.
 pub const RULES_VARIABLE: &str = "COLLTUNE_RULES";
 
+/// The environment variable that lists, a line each as `NAME=value`, the variables of a site that a launcher has removed,
+/// since the library would have read them before a program could.
+pub const REMOVED_VARIABLE: &str = "COLLTUNE_REMOVED";
+
 /// The version of the plan and record formats; a driver refuses a plan of another version.
 pub const WIRE_VERSION: u32 = 11;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use ::environment::variables;
 use libraries::LibraryName;
-use wire::RULES_VARIABLE;
+use wire::{REMOVED_VARIABLE, RULES_VARIABLE};
 
 use crate::error::DriverError;
 
@@ -32,7 +32,10 @@ pub(crate) struct MpiConfiguration {
 pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
     let mut given = MpiConfiguration {
         variables: variables::of_this_process(),
-        set_aside: preloaded_table().into_iter().collect(),
+        set_aside: preloaded_table()
+            .into_iter()
+            .chain(removed_by_launcher())
+            .collect(),
         is_forced_in_vain: false,
     };
     exec::change_environment(DISABLING, Some("1"));
@@ -79,6 +82,16 @@ pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
     Ok(given)
 }
 
+/// What the launcher has removed before this process was started.
+fn removed_by_launcher() -> Vec<String> {
+    let removed = std::env::var_os(REMOVED_VARIABLE).unwrap_or_default();
+    let removed = removed.to_string_lossy();
+    let settings = removed.lines().filter(|line| !line.is_empty());
+    settings
+        .map(|setting| format!("{setting} is set in the environment"))
+        .collect()
+}
+
 /// The table that a preloaded `libcolltune.so` would use in this process.
 fn preloaded_table() -> Option<String> {
     let (list, library, table) = PRELOADED;
@@ -92,7 +105,9 @@ fn preloaded_table() -> Option<String> {
 fn describe_settings_file(rules: &exec::RulesInFiles) -> String {
     let files = rules.settings.split([':', ',']).map(str::trim);
     let mut places = files.filter_map(|path| {
-        let text = files::read_text(Path::new(path)).unwrap_or_default();
+        // Comments need not be UTF-8.
+        let bytes = files::read(Path::new(path)).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
         let settings = text.lines().filter_map(|line| line.split_once('='));
         let settings: Vec<_> = settings
             .map(|(name, value)| (name.trim(), value.trim()))

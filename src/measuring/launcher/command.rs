@@ -9,7 +9,7 @@ use nix::unistd::Uid;
 
 use super::{Binding, Installation, LaunchError};
 use vocabulary::CommShape;
-use wire::{LAUNCHER_VARIABLE, RULES_VARIABLE};
+use wire::{LAUNCHER_VARIABLE, REMOVED_VARIABLE, RULES_VARIABLE};
 
 /// The variable parts of a command line, besides the library.
 pub(super) struct CommandParts<'a> {
@@ -67,6 +67,13 @@ pub(super) fn launcher_command(
     if !is_given {
         command.args(&binding_arguments);
     }
+    let removed = early_choices_of_site(installation);
+    for (name, _) in &removed {
+        command.env_remove(name);
+    }
+    if !removed.is_empty() {
+        command.env(REMOVED_VARIABLE, settings_text(&removed));
+    }
     let environment = start.environment.iter();
     command
         .args(start.options)
@@ -80,6 +87,28 @@ pub(super) fn launcher_command(
     let line = command_text(&command);
     command.env(LAUNCHER_VARIABLE, line);
     Ok(command)
+}
+
+/// The variables of this process's environment that choose algorithms before a program can set them aside.
+fn early_choices_of_site(installation: &Installation) -> Vec<(OsString, OsString)> {
+    let Some(prefix) = installation.name.facts().early_choices else {
+        return Vec::new();
+    };
+    let all = std::env::vars_os();
+    all.filter(|(name, _)| name.to_string_lossy().starts_with(prefix))
+        .collect()
+}
+
+/// Settings as `NAME=value`, a line each.
+fn settings_text(settings: &[(OsString, OsString)]) -> String {
+    let lines = settings.iter().map(|(name, value)| {
+        format!(
+            "{}={}\n",
+            name.to_string_lossy(),
+            value.to_string_lossy().replace('\n', " ")
+        )
+    });
+    lines.collect()
 }
 
 /// The variables about files of rules that the launch itself sets, which are therefore not the site's.
@@ -106,7 +135,9 @@ fn passed_on(installation: &Installation, start: &CommandParts<'_>) -> Vec<OsStr
     let names = names.chain(start.inherited.iter().map(OsString::from));
     let rules = !rules_asked_for(installation, start).is_empty();
     let rules = rules.then(|| RULES_VARIABLE.into());
-    let names = names.chain(rules);
+    let removed = !early_choices_of_site(installation).is_empty();
+    let removed = removed.then(|| REMOVED_VARIABLE.into());
+    let names = names.chain(rules).chain(removed);
     names.chain([LAUNCHER_VARIABLE.into()]).collect()
 }
 

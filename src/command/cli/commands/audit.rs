@@ -1,3 +1,4 @@
+mod measured;
 mod sarif;
 
 use std::fmt::Write;
@@ -5,9 +6,12 @@ use std::path::PathBuf;
 
 use launcher::LibraryChoice;
 use printable::Plain;
+use schemars::JsonSchema;
+use serde::Serialize;
 use tuner::{AuditReport, AuditRequest, AuditedFinding, AuditedSource, audit_settings};
 use vocabulary::units::format_counted;
 
+use self::measured::{LinesOutput, MeasureLinesArgs};
 use super::campaign::search_paths;
 use super::{Answer, CliError, Console};
 use crate::values;
@@ -26,7 +30,15 @@ use crate::values;
 /// Releases read files differently. Files are examined for the release that is installed here, or for the one that
 /// --library names, which need not be installed; names of settings are then those that colltune knows.
 ///
-/// Exit codes: 0 nothing must be corrected; 1 there are faults; 2 a file cannot be read or has no known format; 3 the
+/// With --measure, the lines of a rules file of Open MPI, or of a selection file of MPICH's algorithms, are measured in the
+/// library that is installed here against its own choices: the
+/// measuring program forces the algorithm of each line and calls the default in the same launches, at the sizes of a
+/// campaign and at those from which lines decide. What seems slower is measured again, and only these launches count against
+/// it. A line is a fault if it is slower, or fails, at any size; whether it gains, loses or makes no difference is printed
+/// with the speed-up and its 95 % interval. --repair writes a file of Open MPI with algorithm 0 in the lines that only lose, which
+/// leaves the choice to the library, and everything else as it is; lines that gain at some sizes and lose at others stay.
+///
+/// Exit codes: 0 nothing must be corrected; 1 there are faults, or with --repair, faults are left in OUT; 2 a file cannot be read or has no known format; 3 the
 /// library that reads a file is not installed, and --library does not name a release.
 ///
 /// `colltune schema audit` describes what --json prints.
@@ -35,7 +47,8 @@ use crate::values;
 Examples:
   colltune audit
   colltune audit site/rules.conf site/openmpi-mca-params.conf
-  colltune audit --library openmpi-5.0.7 --sarif audit.sarif site/rules.conf")]
+  colltune audit --library openmpi-5.0.7 --sarif audit.sarif site/rules.conf
+  colltune audit site/rules.conf --measure --shapes 1x2 --budget 10m --repair site/repaired.conf")]
 pub(crate) struct AuditArgs {
     /// Files to examine; without any, what is in force here
     #[arg(value_name = "FILE")]
@@ -56,6 +69,18 @@ pub(crate) struct AuditArgs {
     /// Write the findings to this file as SARIF, which services such as GitHub show at the lines of the files
     #[arg(long, value_name = "OUTPUT")]
     sarif: Option<PathBuf>,
+    #[command(flatten)]
+    measuring: MeasureLinesArgs,
+}
+
+/// The output of `--json`.
+#[derive(JsonSchema, Serialize)]
+pub(super) struct AuditOutput {
+    #[serde(flatten)]
+    report: AuditReport,
+    /// What launches have shown about the lines; only with `--measure`, and null if the library ignores the file.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    measured: Option<Option<LinesOutput>>,
 }
 
 impl AuditArgs {
@@ -69,7 +94,16 @@ impl AuditArgs {
         let files = self.files.iter();
         let inputs: Vec<_> = files.map(|file| ("`FILE`", Some(file.as_path()))).collect();
         tuner::check_outputs_differ(&[("`--sarif`", self.sarif.as_deref())], &inputs)?;
-        let report = audit_settings(&request, &search_paths())?;
+        if let (true, [file]) = (self.measuring.is_wanted(), &self.files[..]) {
+            self.measuring.check_outputs(file, self.sarif.as_deref())?;
+        }
+        let mut report = audit_settings(&request, &search_paths())?;
+        let measured = if self.measuring.is_wanted() {
+            let measuring = &self.measuring;
+            Some(measuring.measure_file(&request, &mut report, console)?)
+        } else {
+            None
+        };
         if let Some(path) = &self.sarif {
             // Without a current folder, all names stay as they are.
             let folder = std::env::current_dir().unwrap_or_default();
@@ -77,19 +111,41 @@ impl AuditArgs {
             let text = crate::console::to_pretty_json(&log)?;
             tuner::write_text(path, &(Plain(text).to_string() + "\n"))?;
         }
+        let output = AuditOutput { report, measured };
         if self.json {
-            console.print_json(&report)?;
+            console.print_json(&output)?;
         } else {
-            let text = describe_report(&report, console.is_quiet());
+            let text = output.describe(console.is_quiet());
             if !text.is_empty() {
                 console.print(text.trim_end())?;
             }
         }
-        Ok(if report.faults > 0 {
-            Answer::No
-        } else {
+        Ok(if output.is_good() {
             Answer::Good
+        } else {
+            Answer::No
         })
+    }
+}
+
+impl AuditOutput {
+    /// What launches have shown about lines.
+    fn lines(&self) -> Option<&LinesOutput> {
+        self.measured.as_ref()?.as_ref()
+    }
+
+    fn describe(&self, faults_only: bool) -> String {
+        let mut text = describe_report(&self.report, faults_only);
+        if let Some(lines) = self.lines().filter(|_| !faults_only) {
+            text += &lines.describe();
+        }
+        text
+    }
+
+    /// Whether nothing is left to correct, in the repaired file if there is one.
+    fn is_good(&self) -> bool {
+        let repaired = self.lines().and_then(LinesOutput::repaired_is_good);
+        repaired.unwrap_or(self.report.faults == 0)
     }
 }
 

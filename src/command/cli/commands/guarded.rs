@@ -170,6 +170,14 @@ pub(super) struct ConsoleCaller {
     events: EventsArg,
 }
 
+impl ConsoleCaller {
+    /// A caller for verbs that print no events.
+    pub(super) fn without_events(console: Console) -> Self {
+        let events = EventsArg::unwanted();
+        Self { console, events }
+    }
+}
+
 impl TestCaller for ConsoleCaller {
     type Error = CliError;
 

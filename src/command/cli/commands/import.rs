@@ -42,7 +42,8 @@ use crate::values;
 /// believed: tables of other numbers of ranks than --nodes and --ppn give, or of forced algorithms, are left out, and
 /// the same file can be imported for another shape. Lines of other programs among the rows are left out and counted.
 ///
-/// `openmpi` and `openmpi-json` are rules files of Open MPI's component tuned, recognised by what they look like. The table
+/// `openmpi` and `openmpi-json` are rules files of Open MPI's component tuned, and `mpich` selection files of MPICH's
+/// algorithms, recognised by what they look like. The table
 /// has what the release that --library names does with the file, as `colltune audit` says: a row that it replaces, hides
 /// or misreads is imported as it counts. Lines that no table can express are listed with the reason. The table decides
 /// about the shapes of --shapes, by default as many ranks as the rules begin with, on one node each, through the library's
@@ -56,7 +57,8 @@ Examples:
   colltune import times.csv --format csv --store .colltune/hydra.db --library openmpi-4.0.5
   colltune import osu.txt --format osu --store night.db --library mpich-4.2.0 --nodes 4 --ppn 8
   colltune decide .colltune/hydra.db --output tables/hydra.yaml
-  colltune import site/rules.conf --library openmpi-4.1.4 --shapes 1x8,2x8 --output tables/site.yaml")]
+  colltune import site/rules.conf --library openmpi-4.1.4 --shapes 1x8,2x8 --output tables/site.yaml
+  colltune import site/coll.json --library mpich-4.0.2 --shapes 1x8,2x8 --output tables/vendor.yaml")]
 pub(crate) struct ImportArgs {
     /// The file with the measurements or the rules, or a folder of files with measurements
     #[arg(value_name = "FILE")]

@@ -106,8 +106,10 @@ impl RecordArgs {
             let read = ReadProfiles::read(new);
             read.warn(console);
             console.remark(short_text(&read.profile))?;
-            let output = self.output.display();
-            console.remark(format_args!("`colltune profile {output}` shows all of it"))?;
+            console.remark(format_args!(
+                "`colltune profile {}` shows all of it",
+                self.output.display()
+            ))?;
         }
         Ok(Answer::Program(shell_exit_code(status)))
     }

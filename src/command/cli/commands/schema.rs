@@ -3,8 +3,8 @@ use schemars::{JsonSchema, Schema};
 
 use super::{Answer, CliError, Console};
 use super::{
-    check, decide, deploy, doctor, evaluate, fit, import, measure, plan, profile, program, pull,
-    schedule, simulate, tune, validate,
+    audit, check, decide, deploy, doctor, evaluate, fit, import, measure, plan, profile, program,
+    pull, schedule, simulate, tune, validate,
 };
 use crate::exit::Failure;
 
@@ -34,7 +34,7 @@ type VerbSchema = (&'static str, fn() -> Schema);
 /// The verbs with the types of their output, `program` for `validate` and `check` with `--command`, and `error` for the
 /// output of verbs that fail.
 const ANSWERS: [VerbSchema; 25] = [
-    ("audit", schema_of::<tuner::AuditReport>),
+    ("audit", schema_of::<audit::AuditOutput>),
     ("cancel", schema_of::<Vec<tuner::Cancelled>>),
     ("check", schema_of::<check::CheckOutput>),
     ("decide", schema_of::<decide::Rules>),

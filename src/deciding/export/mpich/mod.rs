@@ -9,6 +9,7 @@ mod guards;
 mod installed;
 mod reader;
 mod selection;
+pub(crate) mod site;
 mod stock;
 mod tree;
 

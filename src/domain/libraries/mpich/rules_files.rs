@@ -1,6 +1,7 @@
 //! Selection files as MPICH reads them: after an error it ends the program.
 
 use super::selection::{Layer, examine_selection, is_selection_file};
+use super::selection_rules::read_selection_rules;
 use crate::RulesFileEffect::{self, EndsPrograms, Read};
 use crate::findings::{ExaminedRelease, FindingKind, SteeringFindings, SteeringFormat};
 
@@ -22,6 +23,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         recognises: |text| is_selection_file(text, Layer::Compositions),
         examine: |release, text| examine_selection(release, text, Layer::Compositions),
         read_rules: None,
+        choices_in_lines: None,
     },
     SteeringFormat {
         name: "mpich-posix",
@@ -33,6 +35,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         recognises: |text| is_selection_file(text, Layer::WithinNodes),
         examine: |release, text| examine_selection(release, text, Layer::WithinNodes),
         read_rules: None,
+        choices_in_lines: None,
     },
     SteeringFormat {
         name: "mpich-trees",
@@ -50,6 +53,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
             found
         },
         read_rules: None,
+        choices_in_lines: None,
     },
     SteeringFormat {
         name: "mpich",
@@ -57,7 +61,8 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         settings: &[COMPLETE],
         recognises: |text| is_selection_file(text, Layer::Algorithms),
         examine: |release, text| examine_selection(release, text, Layer::Algorithms),
-        read_rules: None,
+        read_rules: Some(read_selection_rules),
+        choices_in_lines: None,
     },
 ];
 

@@ -12,7 +12,7 @@ use crate::findings::{ExaminedRelease, FindingKind::*, SteeringFindings};
 use crate::json::{JsonDialect, JsonMember, JsonValue, begins_like_object, parse_json};
 
 /// What json-c accepts unless it is told to be strict.
-const DIALECT: JsonDialect = JsonDialect {
+pub(super) const DIALECT: JsonDialect = JsonDialect {
     comments: true,
     single_quotes: true,
     text_behind: true,
@@ -198,13 +198,7 @@ pub(super) fn examine_selection(
     text: &str,
     layer: Layer,
 ) -> SteeringFindings {
-    let mut examined = SelectionFile {
-        release: release.version_numbers(),
-        layer,
-        entries: BTreeSet::new(),
-        holds: HeldConditions::default(),
-        found: SteeringFindings::default(),
-    };
+    let mut examined = SelectionFile::new(release, layer);
     let root = match parse_json(text, DIALECT) {
         Ok(root) => root,
         Err(fault) => {
@@ -258,8 +252,8 @@ pub(super) fn examine_selection(
 }
 
 /// A file with the collectives that were found so far.
-struct SelectionFile {
-    release: [u32; 3],
+pub(super) struct SelectionFile {
+    pub(super) release: [u32; 3],
     layer: Layer,
     entries: BTreeSet<String>,
     /// What holds at the entry that is examined.
@@ -366,6 +360,17 @@ const COMMUTES: &[&str] = &[
 ];
 
 impl SelectionFile {
+    /// A file of which nothing was examined.
+    pub(super) fn new(release: &ExaminedRelease<'_>, layer: Layer) -> Self {
+        Self {
+            release: release.version_numbers(),
+            layer,
+            entries: BTreeSet::new(),
+            holds: HeldConditions::default(),
+            found: SteeringFindings::default(),
+        }
+    }
+
     /// Examines the entries of an object, which the library tries in their order.
     fn examine_siblings(&mut self, object: &JsonValue, collective: Option<&str>) {
         let Some(members) = object.members() else {
@@ -478,7 +483,8 @@ impl SelectionFile {
         }
     }
 
-    fn examine_condition(
+    /// What a key says, after reporting what is wrong with it.
+    pub(super) fn examine_condition(
         &mut self,
         member: &JsonMember,
         key: &str,
@@ -736,7 +742,7 @@ impl SelectionFile {
 }
 
 /// What a key of an object says.
-enum ConditionKind {
+pub(super) enum ConditionKind {
     Any,
     /// A number that is not above a bound.
     Number(String, i64),
@@ -748,7 +754,7 @@ enum ConditionKind {
 }
 
 /// The library removes all blanks from keys.
-fn without_blanks(key: &str) -> String {
+pub(super) fn without_blanks(key: &str) -> String {
     key.split_whitespace().collect()
 }
 

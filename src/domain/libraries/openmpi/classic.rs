@@ -3,7 +3,8 @@
 //! From the sources of 4.0.7, 4.1.4, 4.1.8, 5.0.10, 6.0 and 6.1 (`coll_tuned_dynamic_file.c`, `coll_tuned_dynamic_rules.c`):
 //! after an error the whole file is ignored without a word.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use vocabulary::units::format_counted;
 
@@ -36,6 +37,8 @@ pub(super) struct CommunicatorRules {
     pub(super) line: usize,
     pub(super) ranks: i64,
     pub(super) rows: Vec<Row>,
+    /// The bytes of the file that name the algorithm of each row.
+    pub(super) algorithms: Vec<Range<usize>>,
 }
 
 /// The rules of a file that a release reads.
@@ -44,6 +47,16 @@ pub(super) fn collectives_of(text: &str) -> Vec<CollectiveRules> {
     // Callers have found that the file is not dropped.
     let _ = reader.read_file();
     reader.collectives
+}
+
+/// The bytes that name the algorithms of rows in some lines.
+pub(super) fn algorithms_in_lines(text: &str, lines: &BTreeSet<usize>) -> Vec<Range<usize>> {
+    let all = collectives_of(text).into_iter();
+    let sizes = all.flat_map(|collective| collective.sizes);
+    let rows = sizes.flat_map(|size| size.rows.into_iter().zip(size.algorithms));
+    rows.filter(|(row, _)| row.algorithm != 0 && lines.contains(&row.line))
+        .map(|(_, algorithm)| algorithm)
+        .collect()
 }
 
 /// What is wrong with the text of a file.
@@ -93,6 +106,12 @@ pub(super) fn examine_classic(release: &ExaminedRelease<'_>, text: &str) -> Stee
         examine_rules(release, &collectives, &mut found);
     }
     found.sorted()
+}
+
+/// A row, and the bytes of the file that name its algorithm.
+struct ReadRow {
+    row: Row,
+    algorithm: Range<usize>,
 }
 
 /// The end of reading after an error; the reader has a finding about it.
@@ -290,6 +309,7 @@ impl<'a> ClassicReader<'a> {
             line: ranks.line,
             ranks: ranks.value,
             rows: Vec::new(),
+            algorithms: Vec::new(),
         };
         if count.value == 0 {
             let message = format!(
@@ -306,7 +326,10 @@ impl<'a> ClassicReader<'a> {
         let mut result = Ok(count.line);
         for place in 0..count.value {
             match self.read_row(place == 0, count.line) {
-                Ok(row) => communicator.rows.push(row),
+                Ok(ReadRow { row, algorithm }) => {
+                    communicator.rows.push(row);
+                    communicator.algorithms.push(algorithm);
+                }
                 Err(dropped) => {
                     result = Err(dropped);
                     break;
@@ -319,7 +342,7 @@ impl<'a> ClassicReader<'a> {
         result
     }
 
-    fn read_row(&mut self, is_first: bool, counted: usize) -> Result<Row, Dropped> {
+    fn read_row(&mut self, is_first: bool, counted: usize) -> Result<ReadRow, Dropped> {
         let bytes = self.read_number("a message size")?;
         let line = bytes.line;
         let algorithm = self.read_number("an algorithm")?;
@@ -352,13 +375,16 @@ impl<'a> ClassicReader<'a> {
                 "begin with a row for size 0; algorithm 0 leaves it to the library",
             ));
         }
-        Ok(Row {
-            line,
-            bytes: bytes.value,
-            algorithm: algorithm.value,
-            fanout: fanout.value,
-            segment: segment.value,
-            requests,
+        Ok(ReadRow {
+            row: Row {
+                line,
+                bytes: bytes.value,
+                algorithm: algorithm.value,
+                fanout: fanout.value,
+                segment: segment.value,
+                requests,
+            },
+            algorithm: algorithm.start..algorithm.start + algorithm.length,
         })
     }
 

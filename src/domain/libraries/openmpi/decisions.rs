@@ -5,7 +5,7 @@ use schedule::Collective;
 use super::rows::{self, Row, Span};
 use super::tuned::{TunedCollective, collective_by_number};
 use super::{classic, rules_json};
-use crate::file_rules::{FileChoice, FilePlacement, FileRules, LeftOutLine, RuleInFile};
+use crate::file_rules::{FileChoice, FileOperators, FileRules, LeftOutLine, RuleInFile};
 use crate::findings::{ExaminedRelease, SteeringFinding};
 use crate::json::begins_like_object;
 
@@ -109,15 +109,15 @@ struct RankRules<'a> {
 impl RankRules<'_> {
     fn collect_rows(&self, rows: &[Row], line: usize, into: &mut FileRules) {
         let bounds: Vec<i64> = rows.iter().map(|row| row.bytes).collect();
-        let last_for_none = bounds.iter().rposition(|bytes| *bytes == 0);
-        let covered = rows::covered_from(&bounds);
+        let covered = rows::covered_messages(self.release.version_numbers(), &bounds);
+        let row_for_none = rows::row_for_empty_messages(&covered);
         for ((row, bytes), place) in rows.iter().zip(covered).zip(0..) {
             let bytes = if self.tuned.has_no_sizes() {
                 let whole = Span {
                     first: 0,
                     last: i64::MAX,
                 };
-                (last_for_none == Some(place)).then_some(whole)
+                (row_for_none == Some(place)).then_some(whole)
             } else {
                 bytes
             };
@@ -152,8 +152,10 @@ pub(super) fn left_to_library(line: usize, collective: Collective, ranks: [u64; 
         line,
         collective,
         ranks,
-        placement: FilePlacement::Any,
+        conditions: Vec::new(),
+        operators: FileOperators::Any,
         bytes: [0, u64::MAX],
+        total_bytes: [0, u64::MAX],
         choice: None,
     }
 }

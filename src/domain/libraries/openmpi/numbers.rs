@@ -28,6 +28,9 @@ pub(super) struct Numbers<'a> {
 pub(super) struct PlacedNumber<'a> {
     pub(super) value: i64,
     pub(super) line: usize,
+    /// Its first byte, and the number of its bytes.
+    pub(super) start: usize,
+    pub(super) length: usize,
     /// The word that contains it.
     pub(super) word: &'a str,
     /// Whether it is the first number in its word.
@@ -63,10 +66,13 @@ impl<'a> Numbers<'a> {
             if let Some(Scanned { value, length }) = scan_number(left) {
                 let end = self.offset + length;
                 let (word, begins_word) = self.word_around(self.offset, end);
+                let start = self.offset;
                 self.offset += length;
                 return Some(PlacedNumber {
                     value,
                     line: self.line,
+                    start,
+                    length,
                     word,
                     begins_word,
                 });

@@ -66,23 +66,53 @@ pub(super) fn covered_from(bounds: &[i64]) -> Vec<Option<Span>> {
 /// The numbers of ranks to which entries with these sizes apply in 6.0, where an entry ends before its size, and the last
 /// one has no end. The first one that fits counts.
 pub(super) fn covered_up_to(bounds: &[i64]) -> Vec<Option<Span>> {
-    // What earlier entries take, by first numbers: apart from each other, and not adjacent.
+    let begins = std::iter::once(0).chain(bounds.iter().copied());
+    let entries = begins
+        .zip(bounds)
+        .zip(1..)
+        .map(|((first, bound), number)| Span {
+            first,
+            last: if number == bounds.len() {
+                i64::MAX
+            } else {
+                bound - 1
+            },
+        });
+    first_matches(entries)
+}
+
+/// The messages to which rows with these sizes apply.
+///
+/// In 6.0 a row ends before the next one's size, computed without a sign: before a row for size 0 it has no end. The first
+/// row that fits counts.
+pub(super) fn covered_messages(release: [u32; 3], bounds: &[i64]) -> Vec<Option<Span>> {
+    if release[0] < 6 {
+        return covered_from(bounds);
+    }
+    let rows = bounds.iter().zip(1..).map(|(first, next)| Span {
+        first: *first,
+        last: match bounds.get(next) {
+            None | Some(0) => i64::MAX,
+            Some(next) => next - 1,
+        },
+    });
+    first_matches(rows)
+}
+
+/// What is left for each range of numbers where the first one that fits counts: from the first number that no earlier
+/// range has.
+fn first_matches(ranges: impl Iterator<Item = Span>) -> Vec<Option<Span>> {
+    // What earlier ranges take, by first numbers: apart from each other, and not adjacent.
     let mut taken: BTreeMap<i64, i64> = BTreeMap::new();
     let mut covered: Vec<Option<Span>> = Vec::new();
-    for (bound, place) in bounds.iter().zip(0..) {
-        let begin = if place == 0 { 0 } else { bounds[place - 1] };
-        let last = if place + 1 == bounds.len() {
-            i64::MAX
-        } else {
-            bound - 1
-        };
-        let before = taken.range(..=begin).next_back();
+    for range in ranges {
+        let before = taken.range(..=range.first).next_back();
         let first = match before.map(|(_, taken_last)| *taken_last) {
             Some(i64::MAX) => None,
-            Some(taken_last) => Some(begin.max(taken_last + 1)),
-            None => Some(begin),
+            Some(taken_last) => Some(range.first.max(taken_last + 1)),
+            None => Some(range.first),
         };
-        let span = first.and_then(|first| Span::unless_empty(first, last));
+        let span = first.and_then(|first| Span::unless_empty(first, range.last));
         if let Some(span) = span {
             take_span(&mut taken, span.first, span.last);
         }
@@ -140,6 +170,13 @@ impl CoveringRules {
     }
 }
 
+/// The place of the row that counts for messages without data.
+pub(super) fn row_for_empty_messages(covered: &[Option<Span>]) -> Option<usize> {
+    covered
+        .iter()
+        .position(|span| span.is_some_and(|span| span.first == 0))
+}
+
 /// What is wrong with the rows for some numbers of ranks.
 pub(super) fn examine_rows(
     release: &ExaminedRelease<'_>,
@@ -149,11 +186,12 @@ pub(super) fn examine_rows(
     found: &mut SteeringFindings,
 ) {
     let bounds: Vec<i64> = rows.iter().map(|row| row.bytes).collect();
-    let last_for_none = bounds.iter().rposition(|bytes| *bytes == 0);
-    for ((row, covered), place) in rows.iter().zip(covered_from(&bounds)).zip(0..) {
+    let all_covered = covered_messages(release.version_numbers(), &bounds);
+    let row_for_none = row_for_empty_messages(&all_covered);
+    for ((row, covered), place) in rows.iter().zip(all_covered).zip(0..) {
         if collective.has_no_sizes() && rows.len() > 1 {
-            // All calls have the size 0, for which the last row with that size counts.
-            if last_for_none != Some(place) {
+            // All calls have the size 0, for which one row counts.
+            if row_for_none != Some(place) {
                 found.report(
                     row.line,
                     Unreachable,
@@ -170,8 +208,7 @@ pub(super) fn examine_rows(
                 row.line,
                 Unreachable,
                 format!(
-                    "this row of {} for {} bytes applies to no message, since a later row does not have a larger \
-                     size",
+                    "this row of {} for {} bytes applies to no message, since the sizes of the rows do not ascend",
                     collective.name, row.bytes
                 ),
                 "sort the rows by message size, each size once",

@@ -1,9 +1,12 @@
 //! The files of rules as Open MPI reads them: after an error a file is ignored without a word.
 
+use std::collections::BTreeSet;
+
 use super::decisions::read_tuned_rules;
 use super::{classic, han_rules, parameters, rules_json};
 use crate::RulesFileEffect::{self, Ignored, Read};
 use crate::findings::{ExaminedRelease, SteeringFindings, SteeringFormat};
+use crate::handing_back::Replacement;
 use crate::json::begins_like_object;
 use crate::openmpi::numbers::Numbers;
 
@@ -16,6 +19,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         recognises: rules_json::is_rules_json,
         examine: examine_tuned_file,
         read_rules: Some(read_tuned_rules),
+        choices_in_lines: Some(algorithms_of_tuned_file),
     },
     SteeringFormat {
         name: "openmpi-parameters",
@@ -24,6 +28,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         recognises: parameters::is_parameter_file,
         examine: parameters::examine_parameters,
         read_rules: None,
+        choices_in_lines: None,
     },
     SteeringFormat {
         name: "openmpi-han",
@@ -32,6 +37,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         recognises: han_rules::is_han_file,
         examine: han_rules::examine_han,
         read_rules: None,
+        choices_in_lines: None,
     },
     SteeringFormat {
         name: "openmpi",
@@ -40,6 +46,7 @@ pub(super) const FORMATS: [SteeringFormat; 4] = [
         recognises: is_classic_file,
         examine: examine_tuned_file,
         read_rules: Some(read_tuned_rules),
+        choices_in_lines: Some(algorithms_of_tuned_file),
     },
 ];
 
@@ -60,6 +67,20 @@ pub(super) fn examine_tuned_file(release: &ExaminedRelease<'_>, text: &str) -> S
     } else {
         classic::examine_classic(release, text)
     }
+}
+
+/// The algorithms in some lines of a file for `tuned`, and what stands for the library's own choice there.
+fn algorithms_of_tuned_file(text: &str, lines: &BTreeSet<usize>) -> Vec<Replacement> {
+    let (algorithms, own_choice) = if begins_like_object(text) {
+        (rules_json::algorithms_in_lines(text, lines), "\"ignore\"")
+    } else {
+        (classic::algorithms_in_lines(text, lines), "0")
+    };
+    let replacements = algorithms.into_iter().map(|bytes| Replacement {
+        bytes,
+        text: own_choice,
+    });
+    replacements.collect()
 }
 
 /// What a release does with the text of a file for `tuned` or `han`.

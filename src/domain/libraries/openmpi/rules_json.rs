@@ -4,6 +4,7 @@
 //! not parse is read as a classic file.
 
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use schedule::Collective;
 
@@ -11,7 +12,7 @@ use super::decisions::{as_sizes, collective_of_tables, file_rule, left_to_librar
 use super::numbers::in_message;
 use super::rows::{CoveringRules, Row, Span, examine_choice};
 use super::tuned::{NUMBERED, TunedCollective};
-use crate::file_rules::{FilePlacement, FileRules, LeftOutLine, RuleInFile};
+use crate::file_rules::{FileRules, LeftOutLine, RuleInFile, ShapeCondition};
 use crate::findings::{ExaminedRelease, FindingKind::*, SteeringFindings};
 use crate::json::{
     JsonContent, JsonDialect, JsonMember, JsonValue, begins_like_object, parse_json,
@@ -417,6 +418,22 @@ pub(super) fn collect_rules(release: &ExaminedRelease<'_>, text: &str, into: &mu
     }
 }
 
+/// The bytes of the algorithms of rules that begin in some lines.
+pub(super) fn algorithms_in_lines(text: &str, lines: &BTreeSet<usize>) -> Vec<Range<usize>> {
+    let Ok(root) = parse_json(text, DIALECT) else {
+        return Vec::new();
+    };
+    let collectives = root.member("collectives");
+    let members = collectives.and_then(|collectives| collectives.value.members());
+    let entries = members.unwrap_or_default().iter();
+    let entries = entries.flat_map(|member| member.value.entries().unwrap_or_default());
+    let rules = entries.filter_map(|entry| entry.member("rules")?.value.entries());
+    let wanted = rules.flatten().filter(|rule| lines.contains(&rule.line));
+    wanted
+        .filter_map(|rule| Some(rule.member("alg")?.value.bytes.clone()))
+        .collect()
+}
+
 /// Adds the rules of one collective.
 struct RuleCollector<'a> {
     release: &'a ExaminedRelease<'a>,
@@ -442,17 +459,17 @@ impl RuleCollector<'_> {
             into.left_out.extend(left_out);
             return;
         }
-        let placement = match read_distribution(entry, found) {
-            0 => FilePlacement::Any,
-            1 => FilePlacement::OnePerNode,
-            _ => FilePlacement::OneNode,
+        let conditions = match read_distribution(entry, found) {
+            0 => Vec::new(),
+            1 => vec![ShapeCondition::OneRankOnNode],
+            _ => vec![ShapeCondition::OneNode],
         };
         for rule in rules {
-            self.collect_rule(rule, ranks, placement, into);
+            self.collect_rule(rule, ranks, &conditions, into);
         }
         // The rules behind are not consulted for these communicators.
         into.rules.push(RuleInFile {
-            placement,
+            conditions,
             ..left_to_library(entry.line, self.collective, ranks)
         });
     }
@@ -461,7 +478,7 @@ impl RuleCollector<'_> {
         &self,
         rule: &JsonValue,
         ranks: [u64; 2],
-        placement: FilePlacement,
+        conditions: &[ShapeCondition],
         into: &mut FileRules,
     ) {
         let mut said = SteeringFindings::default();
@@ -500,7 +517,7 @@ impl RuleCollector<'_> {
         );
         into.rules.push(RuleInFile {
             ranks,
-            placement,
+            conditions: conditions.to_vec(),
             bytes,
             ..known
         });

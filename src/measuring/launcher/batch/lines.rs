@@ -5,7 +5,7 @@ use std::path::absolute;
 use std::process::Command;
 
 use libraries::NodeSource;
-use wire::{LAUNCHER_VARIABLE, UNTIL_VARIABLE};
+use wire::{LAUNCHER_VARIABLE, REMOVED_VARIABLE, UNTIL_VARIABLE};
 
 use super::order::JobFolder;
 use super::place;
@@ -44,7 +44,7 @@ pub(super) fn launch_commands(
         .get_envs()
         .filter_map(|(name, value)| Some((name, value?)));
     let environment = variables
-        .filter(|(name, _)| *name != LAUNCHER_VARIABLE)
+        .filter(|(name, _)| *name != LAUNCHER_VARIABLE && *name != REMOVED_VARIABLE)
         .map(|(name, value)| {
             Ok(Variable {
                 name: place::variable_name(name)?,
@@ -57,6 +57,7 @@ pub(super) fn launch_commands(
         unbound: (unbound != bound).then_some(unbound),
         bound,
         environment,
+        early_choices: installation.name.facts().early_choices,
         slots: format!("{}{}", installation.name.facts().slots, job.ppn),
     })
 }

@@ -45,6 +45,8 @@ pub(super) struct LaunchCommands {
     pub(super) unbound: Option<Vec<String>>,
     /// The exported variables.
     pub(super) environment: Vec<Variable>,
+    /// The prefix of variables that are removed, since the library would read them before a program could.
+    pub(super) early_choices: Option<&'static str>,
     /// The text after a host in a host file.
     pub(super) slots: String,
 }
@@ -119,6 +121,7 @@ pub(super) fn render_from_template(
         launch => launch.bound,
         launch_unbound => launch.unbound,
         environment => launch.environment,
+        early_choices => launch.early_choices.unwrap_or_default(),
     };
     // The part that starts launches is ours in every script, also in one from a site's template.
     let serve = fill_template(Path::new("serve.sh.j2"), SERVE, known.clone())?;

@@ -28,13 +28,13 @@ fn check(key: u64, values: &'static [usize]) {
             changed.replace(SECOND, 2);
             changed.replace(FIRST, 3);
         });
-        let found = pair.find(key);
+        let found = pair.find_value(key);
         assert!(
             found.is_none_or(|value| values.contains(&value)),
             "{found:?}"
         );
         writer.join().expect("it ends");
-        assert_eq!(pair.find(FIRST), Some(3));
+        assert_eq!(pair.find_value(FIRST), Some(3));
         assert_eq!(pair.current(), (FIRST, 3));
     });
 }
@@ -53,6 +53,6 @@ fn a_removed_state_is_not_found_afterwards() {
         let changed = Arc::clone(&pair);
         let writer = thread::spawn(move || changed.replace(0, 0));
         writer.join().expect("it ends");
-        assert_eq!(pair.find(FIRST), None);
+        assert_eq!(pair.find_value(FIRST), None);
     });
 }

@@ -221,12 +221,12 @@ pub(in crate::commands) struct ValidateOutput<'a> {
     /// Points not judged because ranks were placed in another order than the table's, as sentences.
     other_order: Vec<String>,
     #[serde(flatten)]
-    found_points: ValidatedPoints<PointFound<'a>>,
+    found_points: ValidatedPoints<PointFound>,
 }
 
 /// The result at a point. Times are null if unknown.
 #[derive(JsonSchema, Serialize)]
-struct PointFound<'a> {
+pub(in crate::commands) struct PointFound {
     #[serde(flatten)]
     point: PointParts,
     /// The judgement of the point.
@@ -243,15 +243,15 @@ struct PointFound<'a> {
     /// The time of the library's default.
     default_seconds: Option<f64>,
     /// The message of the failure of the table's choice.
-    failure: Option<&'a str>,
+    failure: Option<String>,
     /// The reason why the point was not measured, or not judged.
     reason: Option<String>,
 }
 
-impl<'a> PointFound<'a> {
-    fn from_validated(found: &'a ValidatedPoint) -> Self {
+impl PointFound {
+    pub(in crate::commands) fn from_validated(found: &ValidatedPoint) -> Self {
         let (failure, reason) = match &found.judgement {
-            Judgement::Broken(how) => (Some(&**how), None),
+            Judgement::Broken(how) => (Some(how.clone()), None),
             Judgement::NotMeasured(why) => (None, Some(why.to_string())),
             Judgement::TooFew => (None, found.speedup.map(|speedup| too_few_reason(&speedup))),
             _ => (None, None),

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::mpi;
 use crate::run::Place;
 
 const RULES: &str = "1 # collective\n7 # bcast\n1 # size\n1 2\n0 6 0 0\n8 9 0 010\n";
@@ -273,4 +274,155 @@ fn the_chapter_names_every_format_and_every_kind() {
     for name in tuner::known_formats().into_iter().chain(kinds) {
         assert!(chapter.contains(&format!("`{name}`")), "{name}");
     }
+}
+
+#[test]
+fn what_cannot_be_measured_is_said_before_anything_is_launched() {
+    let place = Place::with_mpirun("exit 1");
+    place.write("rules.conf", GOOD);
+    place.write("params.conf", "coll_tuned_use_dynamic_rules = 1\n");
+    let run = |words: &str| place.run_line(&format!("audit {words}"));
+    run("--measure").bad(2, &["--measure"]);
+    run("rules.conf --shapes 1x2").bad(2, &["--measure"]);
+    run("rules.conf --measure --overwrite").bad(2, &["--repair"]);
+    let two = run("rules.conf params.conf --measure");
+    two.bad(2, &["`--measure` takes one file"]);
+    let settings = run("params.conf --measure");
+    settings.bad(2, &["params.conf cannot be measured", "openmpi, "]);
+    let absent = run("rules.conf --measure --library openmpi-9.0.0");
+    absent.bad(3, &["openmpi-9.0.0 is not installed here"]);
+    let of_nodes = run("rules.conf --measure --shapes 2x2");
+    of_nodes.bad(2, &["ranks are started on 2x2", "--campaign FILE"]);
+    let of_no_rule = run("rules.conf --measure --shapes 1x1");
+    of_no_rule.bad(2, &["no rule decides about any of the shapes"]);
+    let replaced = run("rules.conf --measure --shapes 1x2 --repair ./rules.conf");
+    replaced.bad(2, &["`--repair`", "the same file as `FILE`"]);
+    assert_eq!(place.read("rules.conf"), GOOD);
+}
+
+#[test]
+fn a_file_that_leaves_all_to_the_library_is_measured_without_launches() {
+    let place = Place::with_mpirun("exit 1");
+    let kept = GOOD.replace("6 0 0", "0 0 0").replace("1024 1", "1024 0");
+    place.write("kept.conf", &kept);
+    let args = "audit kept.conf --measure --shapes 1x2 --repair out/again.conf";
+    let ran = place.run_line(args);
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    assert!(
+        ran.out.contains("out/again.conf: 0 lines handed back"),
+        "{}",
+        ran.out
+    );
+    assert_eq!(place.read("out/again.conf"), kept);
+    let json = place.run_line(&format!("{args} --json"));
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["measured"]["lines"], Value::Array(Vec::new()));
+    assert_eq!(json["measured"]["repaired"]["faults"], 0);
+    let replaced =
+        place.run_line("audit kept.conf --measure --shapes 1x2 --repair kept.conf --overwrite");
+    assert_eq!(replaced.code, Some(0), "{replaced:?}");
+    assert_eq!(place.read("kept.conf"), kept);
+    // A file that the library ignores is a fault, and nothing to measure.
+    place.write("bad.conf", "1\n7 1 4 1\n64 6 0 0\n");
+    let ignored = place.run_line("audit bad.conf --measure");
+    assert_eq!(ignored.code, Some(1), "{ignored:?}");
+    assert!(
+        ignored
+            .err
+            .contains("nothing is measured, since openmpi-4.1.4 ignores bad.conf")
+    );
+}
+
+/// Checks what is measured, not how fast it is: only what launches found slower may be handed back.
+#[test]
+fn lines_are_measured_and_what_loses_is_handed_back_under_openmpi() {
+    let campaign = "collectives: bcast\nshapes: [1x2]\nsizes: [64, 1M]\nrepetitions: {minimum: 10, maximum: 50, \
+                    slice: 5ms}\nwatchdog: 5s\n";
+    let Some(place) = mpi::place_with("openmpi", campaign) else {
+        return;
+    };
+    // The last line is a pipeline of very short segments.
+    let rules = "# of 2014\n1\n7 1 2 3\n0  6 0 0\n1000 9  0 0  # ring\n65536\t3 0 256\n";
+    place.write("rules.conf", rules);
+    let args = [
+        "audit",
+        "rules.conf",
+        "--measure",
+        "--campaign",
+        "campaign.yaml",
+        "--shapes",
+        "1x2",
+        "--budget",
+        "60s",
+        "--repair",
+        "repaired.conf",
+        "--json",
+    ];
+    let ran = mpi::run(&place, &args);
+    assert!([Some(0), Some(1)].contains(&ran.code), "{ran:?}");
+    let found: Value = serde_json::from_str(&ran.out).unwrap();
+    let lines = found["measured"]["lines"].as_array().unwrap();
+    let points = |line: &Value| -> Vec<(u64, String)> {
+        let points = line["points"].as_array().unwrap();
+        points
+            .iter()
+            .map(|point| {
+                let chosen = point["chosen"].as_str().unwrap().to_owned();
+                assert!(point["launches"].as_u64().unwrap() >= 6, "{found}");
+                (point["bytes"].as_u64().unwrap(), chosen)
+            })
+            .collect()
+    };
+    let measured: Vec<_> = lines
+        .iter()
+        .map(|line| (line["line"].as_u64().unwrap(), points(line)))
+        .collect();
+    let pipeline = "native:bcast/pipeline[segment_bytes=256]".to_owned();
+    let expected = [
+        (4, vec![(64, "native:bcast/binomial".to_owned())]),
+        (
+            5,
+            vec![(1000, "native:bcast/scatter_allgather_ring".to_owned())],
+        ),
+        (6, vec![(65_536, pipeline.clone()), (1 << 20, pipeline)]),
+    ];
+    assert_eq!(measured, expected);
+    for line in lines {
+        let speedup = line["speedup"].as_f64().unwrap();
+        let interval = &line["interval"];
+        let bounds = ["low", "high"].map(|end| interval[end].as_f64().unwrap());
+        assert!(bounds[0] <= speedup && speedup <= bounds[1], "{line}");
+    }
+    // Findings, the repaired file and the exit code say the same as the verdicts.
+    let with_verdict = |verdict: &str| -> Vec<u64> {
+        let all = lines.iter().filter(|line| line["verdict"] == verdict);
+        all.map(|line| line["line"].as_u64().unwrap()).collect()
+    };
+    let (loses, mixed) = (with_verdict("loses"), with_verdict("mixed"));
+    let findings = found["sources"][0]["findings"].as_array().unwrap();
+    let slower = findings
+        .iter()
+        .filter(|finding| finding["kind"] == "slower");
+    let slower: Vec<u64> = slower
+        .map(|finding| finding["line"].as_u64().unwrap())
+        .collect();
+    let mut wrong = [loses.clone(), mixed.clone()].concat();
+    wrong.sort_unstable();
+    assert_eq!(slower, wrong, "{found}");
+    let written = [
+        (4, "0  6 0 0", "0  0 0 0"),
+        (5, "1000 9  0", "1000 0  0"),
+        (6, "65536\t3", "65536\t0"),
+    ];
+    let repaired = written
+        .iter()
+        .filter(|(line, ..)| loses.contains(line))
+        .fold(rules.to_owned(), |text, (_, before, after)| {
+            text.replace(before, after)
+        });
+    assert_eq!(place.read("repaired.conf"), repaired);
+    assert_eq!(ran.code == Some(0), mixed.is_empty(), "{found}");
+    let again = mpi::run(&place, &["audit", "repaired.conf"]);
+    assert_eq!(again.code, Some(0), "{again:?}");
+    mpi::assert_no_process_left(&place);
 }

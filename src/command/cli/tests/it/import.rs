@@ -417,3 +417,95 @@ fn rules_that_cannot_be_imported_are_refused_with_a_remedy() {
     run("rules.conf --library mpich-4.0.2 --output site.yaml")
         .bad(2, &["does not look like rules of mpich-4.0.2"]);
 }
+
+/// A complete selection file, in which broadcasts change their algorithm behind a size.
+fn selection_file(bytes: u64) -> String {
+    let entries = schedule::Collective::ALL.map(|collective| {
+        let name = collective.name();
+        let capital = name[..1].to_uppercase() + &name[1..];
+        let tree = if name == "bcast" {
+            format!(
+                "{{\"comm_type=intra\": {{\n  \"avg_msg_size<={bytes}\": {{\"algorithm=MPIR_Bcast_intra_binomial\": \
+                 {{}}}},\n  \"avg_msg_size=any\": {{\"algorithm=MPIR_Bcast_intra_scatter_ring_allgather\": {{}}}}}}}}"
+            )
+        } else {
+            format!("{{\"algorithm=MPIR_{capital}_allcomm_nb\": {{\"k=2\": {{}}}}}}")
+        };
+        format!("\"collective={name}\": {tree}")
+    });
+    format!("{{{}}}\n", entries.join(",\n"))
+}
+
+#[test]
+fn a_selection_file_becomes_a_table_that_other_verbs_take() {
+    let place = Place::new();
+    place.write("coll.json", selection_file(4096));
+    place.write("newer.json", selection_file(65_536));
+    for (file, table) in [("coll.json", "site.yaml"), ("newer.json", "newer.yaml")] {
+        let import =
+            format!("import {file} --library mpich-4.0.2 --shapes 1x4,2x4 --output {table}");
+        let ran = place.run_line(&import);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        assert!(
+            ran.err.contains("left out: tables have no parameters of"),
+            "{ran:?}"
+        );
+    }
+    let json = place
+        .run_line("import coll.json --library mpich-4.0.2 --shapes 2x4 --output again.yaml --json");
+    let json: Value = serde_json::from_str(&json.out).unwrap();
+    let rules = json["rules"].as_array().unwrap();
+    let of_bcast: Vec<_> = rules
+        .iter()
+        .filter(|rule| rule["collective"] == "bcast")
+        .map(|rule| (&rule["from_bytes"], &rule["candidate"]))
+        .collect();
+    let expected = [
+        (&json!(0), &json!("native:bcast/binomial")),
+        (&json!(4097), &json!("native:bcast/scatter_ring_allgather")),
+    ];
+    assert_eq!(of_bcast, expected);
+    let call = "--collective bcast --shape 2x4 --bytes 5000 --deployment library";
+    for (table, chosen) in [
+        ("site.yaml", "native:bcast/scatter_ring_allgather"),
+        ("newer.yaml", "native:bcast/binomial"),
+    ] {
+        let found = place.run_line(&format!("lookup {table} {call}"));
+        assert!(found.out.starts_with(chosen), "{found:?}");
+        let explained = place.run_line(&format!("explain {table} {call}"));
+        assert!(explained.out.starts_with(chosen), "{explained:?}");
+        assert!(
+            explained
+                .out
+                .contains("There is no evidence beside the table"),
+            "{explained:?}"
+        );
+        let report = place.run_line(&format!("report {table}"));
+        assert_eq!(report.code, Some(0), "{report:?}");
+        assert!(
+            report.out.contains("bcast") && report.out.contains("binomial"),
+            "{report:?}"
+        );
+    }
+    let diff = place.run_line("diff site.yaml newer.yaml --exit-code");
+    assert_eq!(diff.code, Some(1), "{diff:?}");
+    for part in [
+        "bcast",
+        "native:bcast/binomial",
+        "native:bcast/scatter_ring_allgather",
+    ] {
+        assert!(diff.out.contains(part), "{part}: {diff:?}");
+    }
+    let same = place.run_line("diff site.yaml site.yaml --exit-code");
+    assert_eq!(same.code, Some(0), "{same:?}");
+    // A file over which the library ends programs becomes no table.
+    place.write("bad.json", "{\"collective=bcast\": {}}\n");
+    let bad = place.run_line("import bad.json --library mpich-4.0.2 --output bad.yaml");
+    bad.bad(
+        2,
+        &[
+            "mpich-4.0.2 ends programs over this file",
+            "colltune audit --library mpich-4.0.2",
+        ],
+    );
+}

@@ -163,6 +163,12 @@ const WRITERS: &[Writer] = &[
         "audit --library openmpi-4.1.4 rules.conf --sarif OUT",
         &["rules.conf"],
     ),
+    // No line chooses an algorithm, so nothing is launched.
+    writer(
+        "audit --repair",
+        "audit kept.conf --measure --shapes 1x2 --repair OUT",
+        &["kept.conf"],
+    ),
     writer("output.table", "tune campaign.yaml", OF_CAMPAIGNS),
     writer("output.report", "tune campaign.yaml", OF_CAMPAIGNS),
 ];
@@ -186,6 +192,7 @@ const OF_CONNECTIONS: &[&str] = &[" --ca", " --token-file"];
 /// Paths that are only read.
 const READ: &[&str] = &[
     "audit files",
+    "audit --campaign",
     "backup state",
     "restore backup",
     "serve --config",
@@ -260,6 +267,7 @@ fn place() -> Place {
     place.write("lib/openmpi-4.1.4/libcolltune.so", "");
     place.write("table.yaml", made::old_table());
     place.write("rules.conf", "1\n7\n1\n2\n1\n0 6 0 0\n");
+    place.write("kept.conf", "1\n7\n1\n2\n1\n0 0 0 0\n");
     place.write("program", "a program");
     place.write("constant", "#!/bin/sh\nmpirun\necho 7\n");
     fs::set_permissions(place.path("constant"), Permissions::from_mode(0o755)).unwrap();

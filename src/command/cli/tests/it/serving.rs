@@ -125,6 +125,42 @@ fn doctor_says_why_settings_have_no_effect() {
     );
 }
 
+/// The file is in any encoding, as the library does not mind.
+#[test]
+fn doctor_knows_the_file_that_overrides_the_environment() {
+    let place = Place::with_mpirun("exit 1");
+    place.add_driver(
+        "case $1 in --control-variables) echo '{\"coll_tuned_use_dynamic_rules\": \"true\", \
+         \"coll_tuned_bcast_algorithm\": \"binomial\"}' ;;\n\
+         --settings) echo '{\"coll_tuned_use_dynamic_rules\": \"true\", \"coll_tuned_bcast_algorithm\": \"binomial\"}' ;; esac",
+    );
+    let lines = [
+        b"# r\xe8gles du site\n".as_slice(),
+        b"coll_tuned_bcast_algorithm = 6\ncoll_tuned_use_dynamic_rules = 1\n",
+    ];
+    place.write("etc/openmpi-mca-params-override.conf", lines.concat());
+    let run = |args: &[&str]| {
+        let mut command = place.command(args);
+        command.env("OMPI_MCA_coll_tuned_bcast_algorithm", "2");
+        let output = command.output().expect("it starts");
+        place.anonymous(&output.stdout)
+    };
+    let text = run(&["doctor"]);
+    let stronger = "DIR/etc/openmpi-mca-params-override.conf takes precedence over the environment";
+    for line in [
+        format!(
+            "advice: OMPI_MCA_coll_tuned_bcast_algorithm=2 has no effect: {stronger}. Change it there"
+        ),
+        format!(
+            "OMPI_MCA_coll_tuned_bcast_algorithm=2, does not affect the choice of algorithms: {stronger}"
+        ),
+        "coll_tuned_bcast_algorithm=binomial, set in DIR/etc/openmpi-mca-params-override.conf"
+            .to_owned(),
+    ] {
+        assert!(text.contains(&line), "no `{line}` in:\n{text}");
+    }
+}
+
 #[test]
 fn export_names_components_that_do_not_read_its_file() {
     let export = |place: &Place| {

@@ -10,6 +10,7 @@ mod programs;
 mod repair;
 mod script;
 mod simulation;
+mod site_lines;
 mod stages;
 mod whole_checks;
 mod whole_validations;

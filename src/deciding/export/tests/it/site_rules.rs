@@ -270,3 +270,164 @@ fn a_file_that_the_release_ignores_becomes_no_table() {
         assert_eq!(found.err(), Some(FindingKind::IgnoredFile), "{text}");
     }
 }
+
+/// A selection file with these trees, and for all other collectives an algorithm that tables do not have parameters of.
+fn selection(trees: &[(&str, &str)]) -> String {
+    let entries = Collective::ALL.map(|collective| {
+        let name = collective.name();
+        let own = trees.iter().find(|(of, _)| *of == name);
+        let tree = own.map_or_else(
+            || {
+                let capital = name[..1].to_uppercase() + &name[1..];
+                format!("{{\"algorithm=MPIR_{capital}_allcomm_nb\": {{}}}}")
+            },
+            |(_, tree)| (*tree).to_owned(),
+        );
+        format!("\"collective={name}\": {tree}")
+    });
+    format!("{{\n{}\n}}\n", entries.join(",\n"))
+}
+
+fn import_selection(version: &str, text: &str, shapes: &[CommShape]) -> SiteRules {
+    let rules = read_file("mpich", version, text).expect("in force");
+    let options = SiteRulesOptions {
+        name: "site".to_owned(),
+        file: "coll.json".to_owned(),
+        library: Library {
+            name: "mpich".to_owned(),
+            version: version.to_owned(),
+        },
+        shapes: shapes.to_vec(),
+        date: "2026-11-29".to_owned(),
+    };
+    let made = SiteRules::from_file_rules(&rules, text, &options);
+    let yaml = made.table.to_yaml();
+    let same = Table::parse(&yaml, "site.yaml".as_ref()).expect("a table");
+    assert_eq!(same, made.table, "{yaml}");
+    made
+}
+
+/// The reasons for which lines were left out, each with its line.
+fn reasons(made: &SiteRules) -> Vec<String> {
+    let all = made.left_out.iter();
+    all.map(|left| format!("{} {}", left.line, left.why))
+        .collect()
+}
+
+#[test]
+fn conditions_of_a_selection_file_become_sizes_and_shapes() {
+    let bcast = r#"{"comm_type=inter": {"algorithm=MPIR_Bcast_inter_remote_send_local_bcast": {}},
+ "comm_type=intra": {
+  "comm_size=pow2": {
+   "avg_msg_size<=4096": {"algorithm=MPIR_Bcast_intra_binomial": {}},
+   "avg_msg_size=any": {"algorithm=MPIR_Bcast_intra_scatter_ring_allgather": {}}},
+  "comm_size<=8": {
+   "total_msg_size<=12287": {"algorithm=MPIR_Bcast_intra_binomial": {}},
+   "total_msg_size=any": {"algorithm=MPIR_Bcast_intra_scatter_recursive_doubling_allgather": {}}},
+  "comm_size=any": {
+   "comm_hierarchy=parent": {"algorithm=MPIR_Bcast_intra_smp": {}},
+   "comm_hierarchy=flat": {"algorithm=MPIR_Bcast_intra_scatter_ring_allgather": {}}}}}"#;
+    let allgather = r#"{"total_msg_size<=6143": {"algorithm=MPIR_Allgather_intra_brucks": {}},
+  "total_msg_size=any": {"algorithm=MPIR_Allgather_intra_ring": {}}}"#;
+    let text = selection(&[("bcast", bcast), ("allgather", allgather)]);
+    let shapes = [
+        shape(1, 4),
+        shape(1, 6),
+        shape(2, 8),
+        shape(12, 1),
+        shape(3, 4),
+    ];
+    let made = import_selection("4.0.2", &text, &shapes);
+    let bcast = |at, bytes| chosen(&made.table, Collective::Bcast, at, bytes);
+    for at in [shape(1, 4), shape(2, 8)] {
+        assert_eq!(bcast(at, 4096), "native:bcast/binomial");
+        assert_eq!(bcast(at, 4097), "native:bcast/scatter_ring_allgather");
+    }
+    // The library multiplies the size by the 6 ranks.
+    assert_eq!(bcast(shape(1, 6), 2047), "native:bcast/binomial");
+    assert_eq!(
+        bcast(shape(1, 6), 2048),
+        "native:bcast/scatter_recursive_doubling_allgather"
+    );
+    assert_eq!(bcast(shape(3, 4), 64), "native:bcast/smp");
+    assert_eq!(
+        bcast(shape(12, 1), 64),
+        "native:bcast/scatter_ring_allgather"
+    );
+    // In 5.0 a communicator with a rank on each node has a hierarchy as well.
+    let in_5 = import_selection("5.0.0", &text, &shapes);
+    let of_5 = chosen(&in_5.table, Collective::Bcast, shape(12, 1), 64);
+    assert_eq!(of_5, "native:bcast/smp");
+    let allgather = |at, bytes| chosen(&made.table, Collective::Allgather, at, bytes);
+    assert_eq!(allgather(shape(1, 6), 1023), "native:allgather/brucks");
+    assert_eq!(allgather(shape(1, 6), 1024), "native:allgather/ring");
+    let bcast_line = 1 + text
+        .lines()
+        .position(|line| line.contains("inter_remote"))
+        .unwrap_or(0);
+    let inter = format!("{bcast_line} tables are about intracommunicators");
+    assert!(reasons(&made).contains(&inter), "{:#?}", reasons(&made));
+    let rules = || made.table.entries().flat_map(|entry| &entry.rules);
+    assert!(rules().all(|rule| !rule.confirmed && rule.confidence == Confidence::Low));
+    // A line for each rule.
+    let of_bcast = made
+        .lines
+        .iter()
+        .filter(|line| (line.collective, line.shape) == (Collective::Bcast, shape(1, 6)));
+    let of_bcast: Vec<_> = of_bcast
+        .map(|line| (line.line - bcast_line, line.from_bytes))
+        .collect();
+    assert_eq!(of_bcast, [(6, 0), (7, 2048)]);
+}
+
+#[test]
+fn a_selection_file_tells_operators_apart_and_some_conditions_no_table_can() {
+    let allreduce = r#"{"is_op_built_in=yes": {
+  "count<pow2": {"algorithm=MPIR_Allreduce_intra_recursive_doubling": {}},
+  "count=any": {"algorithm=MPIR_Allreduce_intra_reduce_scatter_allgather": {}}},
+ "is_op_built_in=no": {"algorithm=MPIR_Allreduce_intra_recursive_doubling": {}}}"#;
+    let allgather = r#"{"count<=100": {"algorithm=MPIR_Allgather_intra_brucks": {}},
+  "count=any": {"algorithm=MPIR_Allgather_intra_ring": {}}}"#;
+    let reduce = r#"{"algorithm=MPIR_Reduce_intra_binomial": {"k=4": {}}}"#;
+    let trees = [
+        ("allreduce", allreduce),
+        ("allgather", allgather),
+        ("reduce", reduce),
+    ];
+    let text = selection(&trees);
+    let made = import_selection("4.0.2", &text, &[shape(1, 4)]);
+    let allreduce = |operators| {
+        let query = Query {
+            collective: Collective::Allreduce,
+            shape: shape(1, 4),
+            order: RankOrder::Unknown,
+            bytes: 4096,
+            operators,
+            deployment: Deployment::Library,
+        };
+        made.table.lookup(&query).candidate.to_string()
+    };
+    assert_eq!(
+        allreduce(OperatorClass::Commutative),
+        "native:allreduce/reduce_scatter_allgather"
+    );
+    assert_eq!(
+        allreduce(OperatorClass::Noncommutative),
+        "native:allreduce/recursive_doubling"
+    );
+    for collective in [Collective::Allgather, Collective::Reduce] {
+        assert_eq!(chosen(&made.table, collective, shape(1, 4), 64), "default");
+    }
+    let why = reasons(&made).join("\n");
+    for part in [
+        "fewer elements than ranks",
+        "sizes in bytes, not in elements",
+        "no parameters of `MPIR_Reduce_intra_binomial`",
+    ] {
+        assert!(why.contains(part), "{part}: {why}");
+    }
+    // What ends programs becomes no table.
+    let missing = text.replace("\"collective=barrier\"", "\"collective=barriers\"");
+    let refused = read_file("mpich", "4.0.2", &missing).err();
+    assert_eq!(refused, Some(FindingKind::EndsPrograms));
+}

@@ -4,6 +4,8 @@ mod audited;
 mod equivalents;
 mod facts;
 mod forcing;
+mod handing_back;
 mod house;
+mod rows;
 mod serving;
 mod steering;

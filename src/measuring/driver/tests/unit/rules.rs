@@ -8,8 +8,13 @@ fn other_settings_beside_the_rules_are_reported() {
     std::fs::create_dir_all(&folder).expect("a folder");
     let check = |more: &str, expected: &str| {
         let path = folder.join("mca-params.conf");
-        let text =
-            format!("# coll_x = 1\ncoll_tuned_dynamic_rules_filename = /etc/rules.conf\n{more}");
+        // Comments are in any encoding.
+        let text = [
+            b"# r\xe8gles\n# coll_x = 1\ncoll_tuned_dynamic_rules_filename = /etc/rules.conf\n"
+                .as_slice(),
+            more.as_bytes(),
+        ]
+        .concat();
         std::fs::write(&path, text).expect("written");
         let path = path.display().to_string();
         let rules = exec::RulesInFiles {

@@ -164,6 +164,50 @@ fn ranks_know_the_rules_that_a_launch_sets() {
     );
 }
 
+/// Run by the test below, which sets variables for it.
+#[test]
+#[ignore = "it needs presets in its environment"]
+fn presets_in_this_environment() {
+    let check = |name: LibraryName, expected: &[&str]| {
+        let fakes = Fakes::new();
+        let body = "echo \"bcast: $I_MPI_ADJUST_BCAST, reduce: $I_MPI_ADJUST_REDUCE\"\n\
+                    printf '%s' \"$COLLTUNE_REMOVED\" | sort";
+        let launcher = fakes.write_launcher("mpirun", "", body);
+        let own = ("I_MPI_ADJUST_REDUCE".to_owned(), "5".to_owned());
+        let options = LocalOptions {
+            environment: [own].into(),
+            ..LocalOptions::default()
+        };
+        let exit = finish(start(&local(name, launcher, options), &job(&fakes, 2)).as_mut());
+        assert_eq!(exit.tail, expected);
+    };
+    let removed = [
+        "bcast: , reduce: 5",
+        "I_MPI_ADJUST_BCAST=3:0-64",
+        "I_MPI_ADJUST_REDUCE=2",
+    ];
+    check(LibraryName::IntelMpi, &removed);
+    check(LibraryName::Mpich, &["bcast: 3:0-64, reduce: 5"]);
+}
+
+/// The library reads them before a program can remove them.
+#[test]
+fn presets_of_a_site_are_removed_by_the_launcher_and_those_of_the_campaign_stay() {
+    let this_program = std::env::current_exe().expect("this program");
+    let mut inner = Command::new(this_program);
+    inner
+        .args([
+            "--ignored",
+            "--exact",
+            "launches::presets_in_this_environment",
+        ])
+        .env("I_MPI_ADJUST_BCAST", "3:0-64")
+        .env("I_MPI_ADJUST_REDUCE", "2");
+    let ran = testkit::process::run_to_end(&mut inner, LONG);
+    assert!(ran.status.success(), "{ran:?}");
+    assert!(ran.out.contains("1 passed"), "{ran:?}");
+}
+
 #[test]
 fn ranks_are_not_bound_if_binding_fails() {
     let fakes = Fakes::new();

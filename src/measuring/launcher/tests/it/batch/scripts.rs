@@ -88,6 +88,32 @@ fn scripts() -> Vec<(&'static str, String)> {
     .into()
 }
 
+/// Of the site's presets, those that the campaign does not set itself.
+#[test]
+fn a_script_removes_the_presets_of_the_site() {
+    let options = BatchOptions {
+        environment: [("I_MPI_ADJUST_REDUCE".to_owned(), "5".to_owned())].into(),
+        ..plain("slurm")
+    };
+    let script = render(LibraryName::IntelMpi, options.clone(), &job()).expect("rendered");
+    let (_, part) = script.split_once("# Presets of the site").expect("there");
+    let (part, _) = part.split_once("export COLLTUNE_REMOVED\n").expect("ends");
+    let text = format!(
+        "set -eu\n# {part}export COLLTUNE_REMOVED\nenv | grep -E '^(I_MPI_ADJUST|COLLTUNE_REMOVED)' | sort\n"
+    );
+    let mut shell = Command::new("bash");
+    shell
+        .args(["-c", &text])
+        .env("I_MPI_ADJUST_BCAST", "3:0-64")
+        .env("I_MPI_ADJUST_REDUCE", "5");
+    let ran = process::run_to_end(&mut shell, Duration::from_secs(30));
+    assert!(ran.status.success(), "{ran:?}");
+    let expected = "COLLTUNE_REMOVED=I_MPI_ADJUST_BCAST=3:0-64\nI_MPI_ADJUST_REDUCE=5\n";
+    assert_eq!(ran.out, expected);
+    let of_others = render(LibraryName::Mpich, options, &job()).expect("rendered");
+    assert!(!of_others.contains("COLLTUNE_REMOVED"));
+}
+
 #[test]
 fn scripts_are_readable() {
     let scripts = scripts();

@@ -21,7 +21,7 @@ use exec::{Communicator, ExecError, check_code};
 use mpi::ffi;
 
 use crate::agree::{maximum_over_ranks, rank_and_size};
-use crate::attach::SilencedCommunicator;
+use crate::attach::{ErrorHandler, SilencedCommunicator};
 use crate::place::{group_ranks_in, is_of_this_world, world_ranks};
 use crate::{Dispatcher, FallbackReason};
 
@@ -59,12 +59,12 @@ impl Dispatcher {
         made: *mut MPI_Comm,
         make: &dyn Fn() -> c_int,
     ) -> c_int {
-        if self.is_multiple {
-            return make();
-        }
         // SAFETY: the caller promises that `old` and a group in `creators` are valid, and that `made` holds the new
         // communicator once `make` has succeeded.
         unsafe {
+            if self.is_multiple {
+                return self.create_with_own_handler(old, made, make);
+            }
             if !self.busy.is_set() && !is_intracommunicator(old) {
                 self.give_room(old);
                 return make();
@@ -79,7 +79,7 @@ impl Dispatcher {
             let code = make();
             if code == 0 {
                 // The new one has inherited the handler of the silenced one.
-                silenced.give_handler_to(*made);
+                silenced.handler().give_to(*made);
                 return code;
             }
             drop(silenced);
@@ -97,6 +97,34 @@ impl Dispatcher {
             // Errors go to the program's handler now.
             make()
         }
+    }
+
+    /// Creates a communicator with the error handler that the program has given the old one. Where threads call MPI at the
+    /// same time, another one may have silenced that, and the new one would inherit the handler that does so.
+    ///
+    /// # Safety
+    ///
+    /// `old` is valid. If `make` succeeds, it has written the new communicator to `made`.
+    pub unsafe fn create_with_own_handler(
+        &self,
+        old: MPI_Comm,
+        made: *mut MPI_Comm,
+        make: &dyn Fn() -> c_int,
+    ) -> c_int {
+        // What the library makes for a call of ours is not the program's.
+        if !self.is_multiple || self.busy.is_set() {
+            return make();
+        }
+        // SAFETY: the caller promises that `old` is valid.
+        let handler = unsafe { ErrorHandler::of_program(old) };
+        let code = make();
+        if code == 0
+            && let Ok(handler) = handler
+        {
+            // SAFETY: the caller promises that the new communicator has been written; only this thread knows it.
+            unsafe { handler.give_to(*made) };
+        }
+        code
     }
 
     /// Gives communicators of ours back before a call over a communicator that creates something else than what

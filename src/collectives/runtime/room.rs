@@ -10,8 +10,8 @@
 //! `MPI_Intercomm_create` has exchanged messages before it needs one. Before these, the ranks agree whether the library has
 //! enough, also across both groups (`bridge.rs`). Where ranks of another world take part, nothing is given back.
 //!
-//! Where threads call MPI at the same time, nothing is given back either ([`crate::threads`]), and there is a limit to ours
-//! instead (`private.rs`).
+//! Where threads call MPI at the same time, nothing is given back either ([`crate::threads`]). Instead there is a low limit
+//! to ours, and none is made once the program has created much (`private.rs`).
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -63,6 +63,9 @@ impl Dispatcher {
         // communicator once `make` has succeeded.
         unsafe {
             if self.is_multiple {
+                if !self.busy.is_set() {
+                    self.count_creation();
+                }
                 return self.create_with_own_handler(old, made, make);
             }
             if !self.busy.is_set() && !is_intracommunicator(old) {
@@ -135,10 +138,13 @@ impl Dispatcher {
     ///
     /// The communicator is valid.
     pub unsafe fn give_room(&self, on: MPI_Comm) {
-        if self.is_multiple || self.busy.is_set() {
+        if self.busy.is_set() {
             return;
         }
         self.count_creation();
+        if self.is_multiple {
+            return;
+        }
         self.with_library_collectives(|| {
             // SAFETY: the caller promises that the communicator is valid.
             unsafe {
@@ -154,9 +160,11 @@ impl Dispatcher {
 
     /// Counts a call by which the program creates something.
     pub fn count_creation(&self) {
-        let creations = self.creations.load(Ordering::Relaxed);
-        let with_this = creations.saturating_add(1);
-        self.creations.store(with_this, Ordering::Relaxed);
+        let count = |creations: c_int| creations.checked_add(1);
+        // A number that is too large for another one stays.
+        let _ = self
+            .creations
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
     }
 
     /// # Safety
@@ -277,7 +285,12 @@ impl Dispatcher {
 
     /// Whether the library may lack communicators, and we have any.
     pub(crate) fn may_lack_room(&self) -> bool {
-        self.creations.load(Ordering::Relaxed) > FEW_CREATIONS && self.holds_any()
+        self.has_created_many() && self.holds_any()
+    }
+
+    /// Whether the program has created so much that the library may have few communicators left.
+    pub(crate) fn has_created_many(&self) -> bool {
+        self.creations.load(Ordering::Relaxed) > FEW_CREATIONS
     }
 }
 

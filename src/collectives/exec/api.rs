@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
+use libraries::LibraryName;
 use mpi::ffi;
 use vocabulary::{Datatype, Library, Operator};
 
@@ -45,6 +46,13 @@ pub fn library_text() -> String {
 /// The library, by its description of itself.
 pub fn identify_library() -> Library {
     libraries::library_from_description(&library_text())
+}
+
+/// Whether the library may report errors of calls on a communicator to the handler of `MPI_COMM_WORLD`, as Open MPI does,
+/// even if the communicator has another handler. MPICH and its descendants do not.
+pub fn reports_to_world() -> bool {
+    let library = libraries::described_by(&library_text());
+    !matches!(library, Some(LibraryName::Mpich | LibraryName::IntelMpi))
 }
 
 /// Longer than the description of any library.

@@ -61,7 +61,7 @@ mod tool;
 mod transports;
 mod unit;
 
-pub use api::{check_code, identify_library, is_running, library_text};
+pub use api::{check_code, identify_library, is_running, library_text, reports_to_world};
 pub use application::ApplicationCall;
 pub use arguments::{Arguments, Elements};
 pub use bytes::Bytes;

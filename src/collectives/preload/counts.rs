@@ -37,18 +37,18 @@ pub(crate) struct Counts {
 #[inline(always)]
 pub(crate) fn counts() -> Option<&'static Counts> {
     // SAFETY: set by `start_counting`, and freed by `stop_counting` when no more calls can come.
-    unsafe { COUNTS.load(Ordering::Relaxed).as_ref() }
+    unsafe { COUNTS.load(Ordering::Acquire).as_ref() }
 }
 
 /// Starts to count.
 pub(crate) fn start_counting() {
     let counts = Box::into_raw(Box::<Counts>::default());
-    COUNTS.store(counts, Ordering::Relaxed);
+    COUNTS.store(counts, Ordering::Release);
 }
 
 /// Stops counting, and returns what was counted.
 pub(crate) fn stop_counting() -> Vec<UnservedRow> {
-    let counts = COUNTS.swap(std::ptr::null_mut(), Ordering::Relaxed);
+    let counts = COUNTS.swap(std::ptr::null_mut(), Ordering::AcqRel);
     if counts.is_null() {
         return Vec::new();
     }

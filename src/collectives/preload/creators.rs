@@ -23,8 +23,9 @@ type Data = *mut c_void;
 type Size = isize;
 
 /// Defines functions that create something. What follows the arguments makes room for it: [`create_or_retry`] tries again,
-/// [`create_with_room`] and [`create_across_groups`] give communicators of ours back before, and [`create_and_count`] only
-/// counts the call. After an arrow is the argument for a communicator that it makes, and how, for recordings.
+/// [`create_after_room`], [`create_with_room`] and [`create_across_groups`] give communicators of ours back before, and
+/// [`create_and_count`] only counts the call. After an arrow is the argument for a communicator that it makes, and how, for
+/// recordings.
 macro_rules! creators {
     ($(
         $name:ident $profiling:ident $make:ident ($($argument:ident: $kind:ty),*)
@@ -73,31 +74,31 @@ creators! {
     MPI_Comm_split PMPI_Comm_split split (on: Comm, color: c_int, key: c_int, made: Made)
         create_or_retry(on, Creators::All, made) => made Split;
     MPI_Comm_split_type PMPI_Comm_split_type split_type
-        (on: Comm, kind: c_int, key: c_int, info: Info, made: Made) create_with_room(on) => made Split;
+        (on: Comm, kind: c_int, key: c_int, info: Info, made: Made) create_after_room(on, made) => made Split;
     MPI_Comm_idup PMPI_Comm_idup idup (on: Comm, made: Made, request: Made) create_and_count(on);
     MPI_Intercomm_create PMPI_Intercomm_create intercomm_create
         (on: Comm, leader: c_int, peers: Comm, remote_leader: c_int, tag: c_int, made: Made)
-        create_across_groups(on, leader, peers, remote_leader, tag) => made Intercommunicator;
-    MPI_Intercomm_merge PMPI_Intercomm_merge merge (on: Comm, high: c_int, made: Made) create_with_room(on) => made Intercommunicator;
+        create_across_groups(on, leader, peers, remote_leader, tag, made) => made Intercommunicator;
+    MPI_Intercomm_merge PMPI_Intercomm_merge merge (on: Comm, high: c_int, made: Made) create_after_room(on, made) => made Intercommunicator;
     MPI_Cart_create PMPI_Cart_create cart_create
-        (on: Comm, dimensions: c_int, sizes: Flags, periods: Flags, reorder: c_int, made: Made) create_with_room(on) => made Topology;
-    MPI_Cart_sub PMPI_Cart_sub cart_sub (on: Comm, kept: Flags, made: Made) create_with_room(on) => made Topology;
+        (on: Comm, dimensions: c_int, sizes: Flags, periods: Flags, reorder: c_int, made: Made) create_after_room(on, made) => made Topology;
+    MPI_Cart_sub PMPI_Cart_sub cart_sub (on: Comm, kept: Flags, made: Made) create_after_room(on, made) => made Topology;
     MPI_Graph_create PMPI_Graph_create graph_create
-        (on: Comm, nodes: c_int, index: Flags, edges: Flags, reorder: c_int, made: Made) create_with_room(on) => made Topology;
+        (on: Comm, nodes: c_int, index: Flags, edges: Flags, reorder: c_int, made: Made) create_after_room(on, made) => made Topology;
     MPI_Dist_graph_create PMPI_Dist_graph_create dist_graph_create
         (on: Comm, nodes: c_int, sources: Flags, degrees: Flags, destinations: Flags, weights: Flags, info: Info,
-         reorder: c_int, made: Made) create_with_room(on) => made Topology;
+         reorder: c_int, made: Made) create_after_room(on, made) => made Topology;
     MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent dist_graph_create_adjacent
         (on: Comm, in_degree: c_int, sources: Flags, source_weights: Flags, out_degree: c_int, destinations: Flags,
-         destination_weights: Flags, info: Info, reorder: c_int, made: Made) create_with_room(on) => made Topology;
+         destination_weights: Flags, info: Info, reorder: c_int, made: Made) create_after_room(on, made) => made Topology;
     MPI_Comm_spawn PMPI_Comm_spawn spawn
         (command: Text, words: Texts, most: c_int, info: Info, root: c_int, on: Comm, made: Made, codes: *mut c_int)
-        create_with_room(on);
+        create_after_room(on, made);
     MPI_Comm_spawn_multiple PMPI_Comm_spawn_multiple spawn_multiple
         (count: c_int, commands: Texts, words: *mut Texts, most: Flags, infos: *const Info, root: c_int, on: Comm,
-         made: Made, codes: *mut c_int) create_with_room(on);
-    MPI_Comm_accept PMPI_Comm_accept accept (port: Text, info: Info, root: c_int, on: Comm, made: Made) create_with_room(on);
-    MPI_Comm_connect PMPI_Comm_connect connect (port: Text, info: Info, root: c_int, on: Comm, made: Made) create_with_room(on);
+         made: Made, codes: *mut c_int) create_after_room(on, made);
+    MPI_Comm_accept PMPI_Comm_accept accept (port: Text, info: Info, root: c_int, on: Comm, made: Made) create_after_room(on, made);
+    MPI_Comm_connect PMPI_Comm_connect connect (port: Text, info: Info, root: c_int, on: Comm, made: Made) create_after_room(on, made);
     MPI_Win_create PMPI_Win_create win_create
         (base: Data, size: Size, unit: c_int, info: Info, on: Comm, made: Made) create_with_room(on);
     MPI_Win_allocate PMPI_Win_allocate win_allocate
@@ -260,6 +261,33 @@ unsafe fn create_or_retry(
     }
 }
 
+/// Creates a communicator, as in [`create_with_room`].
+///
+/// # Safety
+///
+/// The communicator is valid or null, `make` is collective over it, and writes the new one to `made`.
+unsafe fn create_after_room(on: Comm, made: Made, make: impl Fn() -> c_int) -> c_int {
+    // SAFETY: the caller promises that the communicator is valid or null, that `make` is collective over it, and that
+    // `make` writes the new one to `made`.
+    unsafe { create_with_room(on, || make_with_own_handler(on.communicator(), made, &make)) }
+}
+
+/// Creates a communicator with the program's error handler, see [`runtime::Dispatcher::create_with_own_handler`].
+///
+/// # Safety
+///
+/// The communicator is valid or null, and `make` writes the new one to `made`.
+unsafe fn make_with_own_handler(on: ffi::MPI_Comm, made: Made, make: &dyn Fn() -> c_int) -> c_int {
+    // SAFETY: the caller promises that the communicator is valid or null, which is a constant of the library, and that
+    // `make` writes the new one to `made`.
+    unsafe {
+        match dispatcher().filter(|_| on != ffi::RSMPI_COMM_NULL) {
+            Some(dispatcher) => dispatcher.create_with_own_handler(on, made.cast(), make),
+            None => make(),
+        }
+    }
+}
+
 /// Creates something; before, ours are given back if the library has hardly any communicators left.
 ///
 /// # Safety
@@ -281,13 +309,14 @@ unsafe fn create_with_room(on: Comm, make: impl Fn() -> c_int) -> c_int {
 ///
 /// # Safety
 ///
-/// As MPI asks of `MPI_Intercomm_create` with these arguments.
+/// As MPI asks of `MPI_Intercomm_create` with these arguments, and `make` writes the new one to `made`.
 unsafe fn create_across_groups(
     own: Comm,
     leader: c_int,
     peers: Comm,
     remote_leader: c_int,
     tag: c_int,
+    made: Made,
     make: impl Fn() -> c_int,
 ) -> c_int {
     let bridge = Bridge {
@@ -302,8 +331,8 @@ unsafe fn create_across_groups(
         if let Some(dispatcher) = dispatcher().filter(|_| bridge.own != ffi::RSMPI_COMM_NULL) {
             dispatcher.give_room_across(&bridge);
         }
+        make_with_own_handler(bridge.own, made, &make)
     }
-    make()
 }
 
 /// Starts to create something. Calls on other communicators have no order with this one, so ranks would not give back

@@ -35,7 +35,8 @@ static STARTED_IN: AtomicU32 = AtomicU32::new(0);
 /// The dispatcher in use.
 #[inline]
 pub(crate) fn dispatcher() -> Option<&'static Dispatcher> {
-    let dispatcher = DISPATCHER.load(Ordering::Relaxed);
+    // A thread that finds the dispatcher also finds what it consists of.
+    let dispatcher = DISPATCHER.load(Ordering::Acquire);
     // SAFETY: set by `start_using_table`, and freed by `stop_using_table` when no more calls can come. Threads use it as the
     // program's promises to MPI allow, which are those that it relies on.
     unsafe { dispatcher.as_ref() }
@@ -50,7 +51,7 @@ pub(crate) fn dispatcher() -> Option<&'static Dispatcher> {
 pub(crate) unsafe fn at_work() -> &'static Dispatcher {
     // SAFETY: the caller promises that `dispatcher` has just returned this one, so it has been set, and not freed
     // since.
-    unsafe { &*DISPATCHER.load(Ordering::Relaxed) }
+    unsafe { &*DISPATCHER.load(Ordering::Acquire) }
 }
 
 /// Whether this process has started MPI.
@@ -109,7 +110,7 @@ pub(crate) fn start_using_table() {
                 let _ = LOG.set(log);
                 start_counting();
             }
-            DISPATCHER.store(Box::into_raw(Box::new(dispatcher)), Ordering::Relaxed);
+            DISPATCHER.store(Box::into_raw(Box::new(dispatcher)), Ordering::Release);
         }
         Err(error) if is_first() => {
             print_warning(&format!("all collectives are the library's own: {error}"));
@@ -204,7 +205,7 @@ fn files_are_same(log: &Log, table: &Path) -> bool {
 
 /// Stops using the table, before MPI is finalised. Collective.
 pub(crate) fn stop_using_table() {
-    let dispatcher = DISPATCHER.swap(std::ptr::null_mut(), Ordering::Relaxed);
+    let dispatcher = DISPATCHER.swap(std::ptr::null_mut(), Ordering::AcqRel);
     if dispatcher.is_null() {
         return;
     }

@@ -11,7 +11,7 @@
 //! for each other.
 
 use std::cell::Cell;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use exec::constants::MPI_Comm;
 use exec::{ExecError, check_code};
@@ -46,19 +46,28 @@ struct Placement {
 pub(crate) struct SilencedCommunicator {
     communicator: MPI_Comm,
     /// The handler that was replaced.
-    handler: ffi::MPI_Errhandler,
+    handler: Arc<ErrorHandler>,
 }
 
 /// A communicator that is silenced.
 struct Silence {
     communicator: MPI_Comm,
-    handler: ffi::MPI_Errhandler,
+    handler: Arc<ErrorHandler>,
     /// The number of [`SilencedCommunicator`]s.
     users: usize,
 }
 
 // SAFETY: handles of MPI are valid in all threads.
 unsafe impl Send for Silence {}
+
+/// A reference to an error handler, which exists as long as this value, also if the program frees its own.
+#[derive(Debug)]
+pub(crate) struct ErrorHandler(ffi::MPI_Errhandler);
+
+// SAFETY: handles of MPI are valid in all threads.
+unsafe impl Send for ErrorHandler {}
+// SAFETY: as above; the handle is not changed before it is dropped.
+unsafe impl Sync for ErrorHandler {}
 
 /// All communicators that are silenced. Held during calls that change handlers, which wait for no other rank.
 static SILENCED: Mutex<Vec<Silence>> = Mutex::new(Vec::new());
@@ -74,19 +83,17 @@ impl SilencedCommunicator {
             silence.users += 1;
             return Ok(Self {
                 communicator,
-                handler: silence.handler,
+                handler: Arc::clone(&silence.handler),
             });
         }
-        // SAFETY: the caller promises that the communicator is valid; the handler is written by the call.
+        // SAFETY: the caller promises that the communicator is valid.
         unsafe {
-            let mut handler = ffi::RSMPI_ERRORS_RETURN;
-            let code = ffi::PMPI_Comm_get_errhandler(communicator, &mut handler);
-            check_code("MPI_Comm_get_errhandler", code)?;
-            let set_code = ffi::PMPI_Comm_set_errhandler(communicator, ffi::RSMPI_ERRORS_RETURN);
-            check_code("MPI_Comm_set_errhandler", set_code)?;
+            let handler = Arc::new(ErrorHandler::of_communicator(communicator)?);
+            let code = ffi::PMPI_Comm_set_errhandler(communicator, ffi::RSMPI_ERRORS_RETURN);
+            check_code("MPI_Comm_set_errhandler", code)?;
             silenced.push(Silence {
                 communicator,
-                handler,
+                handler: Arc::clone(&handler),
                 users: 1,
             });
             Ok(Self {
@@ -268,28 +275,9 @@ impl SilencedCommunicator {
 }
 
 impl SilencedCommunicator {
-    /// Gives a communicator that was made of this one the handler that was replaced, if it has inherited the one that
-    /// replaces it: libraries differ in which communicators inherit.
-    ///
-    /// # Safety
-    ///
-    /// The communicator is valid or null.
-    pub(crate) unsafe fn give_handler_to(&self, communicator: MPI_Comm) {
-        // SAFETY: the caller promises that the communicator is valid or null; the handler is valid, and the
-        // communicator keeps a reference of its own to it.
-        unsafe {
-            if communicator == ffi::RSMPI_COMM_NULL {
-                return;
-            }
-            let mut inherited = ffi::RSMPI_ERRORS_RETURN;
-            if ffi::PMPI_Comm_get_errhandler(communicator, &mut inherited) != 0 {
-                return;
-            }
-            if inherited == ffi::RSMPI_ERRORS_RETURN {
-                ffi::PMPI_Comm_set_errhandler(communicator, self.handler);
-            }
-            ffi::PMPI_Errhandler_free(&mut inherited);
-        }
+    /// The handler that was replaced.
+    pub(crate) fn handler(&self) -> &ErrorHandler {
+        &self.handler
     }
 }
 
@@ -305,11 +293,74 @@ impl Drop for SilencedCommunicator {
             return;
         }
         silenced.swap_remove(place);
-        // SAFETY: the previous handler; freeing it releases the reference from querying it.
-        unsafe {
-            ffi::PMPI_Comm_set_errhandler(self.communicator, self.handler);
-            ffi::PMPI_Errhandler_free(&mut self.handler);
+        // SAFETY: the communicator has not been freed, as the caller of `new` promises; this value has a reference to the
+        // handler.
+        unsafe { ffi::PMPI_Comm_set_errhandler(self.communicator, self.handler.0) };
+    }
+}
+
+impl ErrorHandler {
+    /// The handler that the program has given a communicator, also while another thread has silenced that.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is valid.
+    pub(crate) unsafe fn of_program(communicator: MPI_Comm) -> Result<Arc<Self>, ExecError> {
+        // Held, so that no thread silences the communicator between both steps.
+        let silenced = lock(&SILENCED);
+        let mut known = silenced.iter();
+        if let Some(silence) = known.find(|silence| silence.communicator == communicator) {
+            return Ok(Arc::clone(&silence.handler));
         }
+        // SAFETY: the caller promises that the communicator is valid.
+        unsafe { Self::of_communicator(communicator).map(Arc::new) }
+    }
+
+    /// The handler that a communicator has now.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is valid.
+    unsafe fn of_communicator(communicator: MPI_Comm) -> Result<Self, ExecError> {
+        // SAFETY: the caller promises that the communicator is valid; the handler is written by the call.
+        unsafe {
+            let mut handler = ffi::RSMPI_ERRORS_RETURN;
+            let code = ffi::PMPI_Comm_get_errhandler(communicator, &mut handler);
+            check_code("MPI_Comm_get_errhandler", code)?;
+            Ok(Self(handler))
+        }
+    }
+
+    fn returns_errors(&self) -> bool {
+        // SAFETY: a constant of the library.
+        self.0 == unsafe { ffi::RSMPI_ERRORS_RETURN }
+    }
+
+    /// Gives this handler to a communicator that was made of one with it, if the new one has inherited the handler that
+    /// silences communicators: libraries differ in which communicators inherit.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is valid or null, and no other thread knows it.
+    pub(crate) unsafe fn give_to(&self, communicator: MPI_Comm) {
+        // SAFETY: the caller promises that the communicator is valid or null; the handler is valid, and the
+        // communicator keeps a reference of its own to it.
+        unsafe {
+            if self.returns_errors() || communicator == ffi::RSMPI_COMM_NULL {
+                return;
+            }
+            let inherited = Self::of_communicator(communicator);
+            if inherited.is_ok_and(|inherited| inherited.returns_errors()) {
+                ffi::PMPI_Comm_set_errhandler(communicator, self.0);
+            }
+        }
+    }
+}
+
+impl Drop for ErrorHandler {
+    fn drop(&mut self) {
+        // SAFETY: releases the reference from querying the handler.
+        unsafe { ffi::PMPI_Errhandler_free(&mut self.0) };
     }
 }
 

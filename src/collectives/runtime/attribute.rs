@@ -32,6 +32,8 @@ pub(crate) struct Attributes {
     /// A communicator of this process alone, on which the library is asked questions; `MPI_COMM_SELF` if absent. The
     /// program's threads may use that one at the same time.
     pub(crate) alone: Mutex<Option<Communicator>>,
+    /// Whether the library may report errors of calls on that to the handler of `MPI_COMM_WORLD`.
+    pub(crate) reports_to_world: bool,
     /// The library's communicator for our messages on all of the program's, once there is one; never in programs whose
     /// threads call MPI at the same time.
     pub(crate) base: RefCell<Option<PrivateCommunicator>>,
@@ -52,6 +54,7 @@ impl Attributes {
             is_closed: AtomicBool::new(false),
             live_states: Mutex::default(),
             alone: Mutex::default(),
+            reports_to_world: exec::reports_to_world(),
             base: RefCell::default(),
             recent: RecentStates::new(),
             datatypes: Datatypes::open()?,

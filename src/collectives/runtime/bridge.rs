@@ -40,10 +40,13 @@ impl Dispatcher {
     /// The bridge is as MPI asks of `MPI_Intercomm_create`, except that the peers' communicator may be null on the
     /// leader, too; the group's is not null.
     pub unsafe fn give_room_across(&self, bridge: &Bridge) {
-        if self.is_multiple || self.busy.is_set() {
+        if self.busy.is_set() {
             return;
         }
         self.count_creation();
+        if self.is_multiple {
+            return;
+        }
         self.with_library_collectives(|| {
             // An error concerns the call that follows, which reports it.
             // SAFETY: the caller promises a bridge as MPI asks of `MPI_Intercomm_create`, with a group's communicator

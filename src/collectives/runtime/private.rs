@@ -34,7 +34,7 @@ const MOST_PRIVATE: c_int = 16;
 
 /// The most that we have at a time where threads call MPI at the same time, as far as threads see each other's: a small
 /// part of the library's, since nothing is given back for the program's own.
-const MOST_OF_THREADS: c_int = 128;
+const MOST_OF_THREADS: c_int = 32;
 
 impl Dispatcher {
     /// Makes the private communicator of an attached one, or leaves all calls on it to the library. Collective, with the
@@ -163,7 +163,7 @@ impl Dispatcher {
     }
 
     /// A communicator of the library for the messages on one of the program's alone; `None` on all ranks if the library has
-    /// no more, or some rank has too many.
+    /// no more, or some rank has too many, or has created so much that the program may need the library's last ones.
     ///
     /// # Safety
     ///
@@ -174,10 +174,12 @@ impl Dispatcher {
     ) -> Result<Option<PrivateCommunicator>, ExecError> {
         let user = Arc::clone(&self.private_users);
         // Without the dispatcher's own share and this one.
-        let mut most = [Arc::strong_count(&user).saturating_sub(2) as c_int];
+        let own = Arc::strong_count(&user).saturating_sub(2) as c_int;
+        let mut most = [own, i32::from(self.has_created_many())];
         // SAFETY: the caller promises a valid intracommunicator.
         unsafe { maximum_over_ranks(on, &mut most)? };
-        if most[0] >= MOST_OF_THREADS {
+        let [held, has_created_many] = most;
+        if held >= MOST_OF_THREADS || has_created_many != 0 {
             return Ok(None);
         }
         // SAFETY: the caller promises a valid intracommunicator whose errors are returned.

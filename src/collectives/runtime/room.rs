@@ -10,8 +10,8 @@
 //! `MPI_Intercomm_create` has exchanged messages before it needs one. Before these, the ranks agree whether the library has
 //! enough, also across both groups (`bridge.rs`). Where ranks of another world take part, nothing is given back.
 //!
-//! Where threads call MPI at the same time, nothing is given back either ([`crate::threads`]), and there is a limit to ours
-//! instead (`private.rs`).
+//! Where threads call MPI at the same time, nothing is given back either ([`crate::threads`]). Instead there is a low limit
+//! to ours, and none is made once the program has created much (`private.rs`).
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
@@ -21,7 +21,7 @@ use exec::{Communicator, ExecError, check_code};
 use mpi::ffi;
 
 use crate::agree::{maximum_over_ranks, rank_and_size};
-use crate::attach::SilencedCommunicator;
+use crate::attach::{ErrorHandler, SilencedCommunicator};
 use crate::place::{group_ranks_in, is_of_this_world, world_ranks};
 use crate::{Dispatcher, FallbackReason};
 
@@ -59,12 +59,15 @@ impl Dispatcher {
         made: *mut MPI_Comm,
         make: &dyn Fn() -> c_int,
     ) -> c_int {
-        if self.is_multiple {
-            return make();
-        }
         // SAFETY: the caller promises that `old` and a group in `creators` are valid, and that `made` holds the new
         // communicator once `make` has succeeded.
         unsafe {
+            if self.is_multiple {
+                if !self.busy.is_set() {
+                    self.count_creation();
+                }
+                return self.create_with_own_handler(old, made, make);
+            }
             if !self.busy.is_set() && !is_intracommunicator(old) {
                 self.give_room(old);
                 return make();
@@ -79,7 +82,7 @@ impl Dispatcher {
             let code = make();
             if code == 0 {
                 // The new one has inherited the handler of the silenced one.
-                silenced.give_handler_to(*made);
+                silenced.handler().give_to(*made);
                 return code;
             }
             drop(silenced);
@@ -99,6 +102,34 @@ impl Dispatcher {
         }
     }
 
+    /// Creates a communicator with the error handler that the program has given the old one. Where threads call MPI at the
+    /// same time, another one may have silenced that, and the new one would inherit the handler that does so.
+    ///
+    /// # Safety
+    ///
+    /// `old` is valid. If `make` succeeds, it has written the new communicator to `made`.
+    pub unsafe fn create_with_own_handler(
+        &self,
+        old: MPI_Comm,
+        made: *mut MPI_Comm,
+        make: &dyn Fn() -> c_int,
+    ) -> c_int {
+        // What the library makes for a call of ours is not the program's.
+        if !self.is_multiple || self.busy.is_set() {
+            return make();
+        }
+        // SAFETY: the caller promises that `old` is valid.
+        let handler = unsafe { ErrorHandler::of_program(old) };
+        let code = make();
+        if code == 0
+            && let Ok(handler) = handler
+        {
+            // SAFETY: the caller promises that the new communicator has been written; only this thread knows it.
+            unsafe { handler.give_to(*made) };
+        }
+        code
+    }
+
     /// Gives communicators of ours back before a call over a communicator that creates something else than what
     /// [`Self::create`] does, if the library has hardly any left. Such a call cannot be tried again: libraries crash in
     /// it, or single ranks fail while others wait. Collective over the communicator.
@@ -107,10 +138,13 @@ impl Dispatcher {
     ///
     /// The communicator is valid.
     pub unsafe fn give_room(&self, on: MPI_Comm) {
-        if self.is_multiple || self.busy.is_set() {
+        if self.busy.is_set() {
             return;
         }
         self.count_creation();
+        if self.is_multiple {
+            return;
+        }
         self.with_library_collectives(|| {
             // SAFETY: the caller promises that the communicator is valid.
             unsafe {
@@ -126,9 +160,11 @@ impl Dispatcher {
 
     /// Counts a call by which the program creates something.
     pub fn count_creation(&self) {
-        let creations = self.creations.load(Ordering::Relaxed);
-        let with_this = creations.saturating_add(1);
-        self.creations.store(with_this, Ordering::Relaxed);
+        let count = |creations: c_int| creations.checked_add(1);
+        // A number that is too large for another one stays.
+        let _ = self
+            .creations
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, count);
     }
 
     /// # Safety
@@ -249,7 +285,12 @@ impl Dispatcher {
 
     /// Whether the library may lack communicators, and we have any.
     pub(crate) fn may_lack_room(&self) -> bool {
-        self.creations.load(Ordering::Relaxed) > FEW_CREATIONS && self.holds_any()
+        self.has_created_many() && self.holds_any()
+    }
+
+    /// Whether the program has created so much that the library may have few communicators left.
+    pub(crate) fn has_created_many(&self) -> bool {
+        self.creations.load(Ordering::Relaxed) > FEW_CREATIONS
     }
 }
 

@@ -30,7 +30,7 @@
 //! another, to stop using something: nothing is given back for the program's own communicators (`room.rs`), no idle
 //! communicator loses its channels (`idle.rs`), and there is no base that all communicators share (`private.rs`); tags on it
 //! would have to be agreed on by threads that do not know of each other. Each communicator has a private one of its own,
-//! up to a limit, until the program frees it.
+//! up to a low limit and while the program has not created much, until the program frees it.
 
 use std::cell::Cell;
 use std::ffi::c_int;

@@ -254,9 +254,10 @@ fn answer_once<Question: Copy + PartialEq>(
     is_refused
 }
 
-/// Whether the library refuses a call on a communicator of this process alone. Meanwhile its error handler is replaced, and
-/// that of `MPI_COMM_WORLD`, to which Open MPI reports some errors of calls on other communicators. `call` gets buffers of
-/// 128 bytes. Threads ask one after the other, and wait for no other rank.
+/// Whether the library refuses a call on a communicator of this process alone. Meanwhile the error handler of
+/// `MPI_COMM_SELF` is replaced, unless the communicator is one of ours, which returns errors; and that of
+/// `MPI_COMM_WORLD`, if the library may report the errors there. `call` gets buffers of 128 bytes. Threads ask one after
+/// the other, and wait for no other rank.
 ///
 /// # Safety
 ///
@@ -271,11 +272,15 @@ unsafe fn library_refuses(
     // communicators are constants of the library, or one of ours that exists while it is locked.
     unsafe {
         let alone = own.as_ref().map_or(ffi::RSMPI_COMM_SELF, Communicator::raw);
-        let world = ffi::RSMPI_COMM_WORLD;
-        let (Ok(_alone), Ok(_world)) = (
-            SilencedCommunicator::new(alone),
-            SilencedCommunicator::new(world),
-        ) else {
+        let of_program = [
+            own.is_none().then_some(alone),
+            attributes.reports_to_world.then_some(ffi::RSMPI_COMM_WORLD),
+        ];
+        let of_program = of_program.into_iter().flatten();
+        let silenced: Result<Vec<_>, _> = of_program
+            .map(|communicator| SilencedCommunicator::new(communicator))
+            .collect();
+        let Ok(_silenced) = silenced else {
             return true;
         };
         let call = call(input.as_ptr().cast(), output.as_mut_ptr().cast());

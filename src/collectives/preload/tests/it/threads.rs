@@ -1,5 +1,6 @@
 //! Programs whose threads call MPI at the same time (`MPI_THREAD_MULTIPLE`).
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -35,47 +36,127 @@ fn run(
     Some(text)
 }
 
-/// The collectives that `threads.c` calls.
-const CALLED: [&str; 7] = [
-    "allreduce/",
-    "bcast/",
-    "allgather/",
-    "reduce/",
-    "allgatherv/",
-    "alltoall/",
-    "barrier/",
-];
+/// The collective of a call of `collect` in `threads.c`.
+fn collective(call: u64) -> &'static str {
+    [
+        "allreduce",
+        "bcast",
+        "allgather",
+        "reduce",
+        "allgatherv",
+        "alltoall",
+        "bcast",
+        "allreduce",
+        "barrier",
+    ][(call % 9) as usize]
+}
 
-/// Checks that all of these were carried out by algorithms of ours, without a warning.
-fn expect_ours(text: &str) {
+/// The number of calls of each collective that a rank makes.
+#[derive(Debug, Default, PartialEq)]
+struct Totals(BTreeMap<String, u64>);
+
+impl Totals {
+    fn add_call(&mut self, name: &str) {
+        *self.0.entry(name.to_owned()).or_default() += 1;
+    }
+
+    /// Those of `threads apart`.
+    fn of_apart(threads: u64, calls: u64) -> Self {
+        let mut totals = Self::default();
+        for thread in 0..threads {
+            for call in 0..calls {
+                totals.add_call(collective(call));
+                if call % 20 == thread % 20 {
+                    (0..3).for_each(|more| totals.add_call(collective(call + more)));
+                    totals.add_call("bcast");
+                }
+                if call % 10 == 0 {
+                    totals.add_call("iallreduce");
+                }
+            }
+        }
+        totals
+    }
+
+    /// Those of `threads together`.
+    fn of_together(threads: u64, calls: u64) -> Self {
+        let mut totals = Self::default();
+        for call in (0..threads).flat_map(|_| 0..calls) {
+            totals.add_call(collective(call / 3));
+        }
+        totals
+    }
+
+    /// Those of `threads crossed`.
+    fn of_crossed(threads: u64, rounds: u64) -> Self {
+        let mut totals = Self::default();
+        for call in (0..threads * rounds).flat_map(|_| 0..3) {
+            totals.add_call(collective(call));
+        }
+        totals
+    }
+
+    /// Those of the rows of the summary that hold for a row's words.
+    fn of_rows(text: &str, holds: impl Fn(&str) -> bool) -> Self {
+        let mut totals = Self::default();
+        for line in text.lines() {
+            let Some(row) = line.strip_prefix("colltune: ") else {
+                continue;
+            };
+            let mut words = row.split_whitespace();
+            let (Some(name), Some(Ok(calls))) = (words.next(), words.next().map(str::parse::<u64>))
+            else {
+                continue;
+            };
+            let is_sum = name == "together" || name == "calls:";
+            if !is_sum && holds(row) {
+                *totals.0.entry(name.to_owned()).or_default() += calls;
+            }
+        }
+        totals
+    }
+
+    /// All of the summary.
+    fn of_summary(text: &str) -> Self {
+        Self::of_rows(text, |_| true)
+    }
+}
+
+/// Checks that the summary has these calls and no others, that algorithms of ours carried out all of those that tables
+/// decide about, and that there is no warning.
+fn expect_ours(text: &str, totals: &Totals) {
     assert_eq!(warnings(text), [""; 0], "{text}");
-    for collective in CALLED {
-        assert!(calls(text, collective) > 0, "{collective}: {text}");
+    assert_eq!(Totals::of_summary(text), *totals, "{text}");
+    let served = totals.0.iter().filter(|(name, _)| *name != "iallreduce");
+    for (name, expected) in served {
+        assert_eq!(
+            calls(text, &format!("{name}/")),
+            *expected,
+            "{name}: {text}"
+        );
     }
 }
 
 #[test]
 fn threads_with_communicators_of_their_own_get_the_results_of_mpi() {
     // With more threads than cores libraries wait for whole time slices.
-    for (threads, count, ranks, place) in [("2", "120", 3, 0), ("4", "80", 2, 3), ("8", "40", 2, 1)]
-    {
-        let arguments = ["apart", threads, count];
+    for (threads, count, ranks, place) in [(2, 120, 3, 0), (4, 80, 2, 3), (8, 40, 2, 1)] {
+        let arguments = ["apart", &threads.to_string(), &count.to_string()];
         let Some(text) = run(&arguments, ranks, place, Through::Mpi, &[]) else {
             return;
         };
-        expect_ours(&text);
-        assert!(text.contains("iallreduce"), "{text}");
+        expect_ours(&text, &Totals::of_apart(threads, count));
     }
 }
 
 #[test]
 fn threads_share_memory_with_the_other_ranks_under_mpi() {
-    for (threads, count) in [("3", "80"), ("8", "30")] {
-        let arguments = ["apart", threads, count];
+    for (threads, count) in [(3, 80), (8, 30)] {
+        let arguments = ["apart", &threads.to_string(), &count.to_string()];
         let Some(text) = run(&arguments, 2, 0, Through::Shared, &[]) else {
             return;
         };
-        expect_ours(&text);
+        expect_ours(&text, &Totals::of_apart(threads, count));
         assert!(text.contains(" of them through shared memory"), "{text}");
         assert!(!text.contains("no shared memory"), "{text}");
     }
@@ -88,6 +169,7 @@ fn threads_keep_to_the_limit_of_shared_memory_under_mpi() {
     let limit = [("COLLTUNE_SHARED_MEMORY", "2M")];
     let arguments = ["apart", "6", "40"];
     if let Some(text) = run(&arguments, 2, 0, Through::Shared, &limit) {
+        assert_eq!(Totals::of_summary(&text), Totals::of_apart(6, 40), "{text}");
         assert!(text.contains("the limit of shared memory"), "{text}");
         assert!(text.contains(" of them through shared memory"), "{text}");
     }
@@ -95,12 +177,12 @@ fn threads_keep_to_the_limit_of_shared_memory_under_mpi() {
 
 #[test]
 fn threads_that_take_turns_on_one_communicator_get_the_results_of_mpi() {
-    for (threads, through) in [("2", Through::Mpi), ("5", Through::Shared)] {
-        let arguments = ["together", threads, "60"];
+    for (threads, through) in [(2, Through::Mpi), (5, Through::Shared)] {
+        let arguments = ["together", &threads.to_string(), "60"];
         let Some(text) = run(&arguments, 2, 1, through, &[]) else {
             return;
         };
-        expect_ours(&text);
+        expect_ours(&text, &Totals::of_together(threads, 60));
     }
 }
 
@@ -108,14 +190,38 @@ fn threads_that_take_turns_on_one_communicator_get_the_results_of_mpi() {
 /// a lock meanwhile, each thread would wait for the other.
 #[test]
 fn threads_attach_communicators_in_another_order_on_each_rank_under_mpi() {
-    for (threads, ranks, through) in [("2", 2, Through::Shared), ("4", 3, Through::Mpi)] {
-        let arguments = ["crossed", threads, "8"];
+    for (threads, ranks, through) in [(2, 2, Through::Shared), (4, 3, Through::Mpi)] {
+        let arguments = ["crossed", &threads.to_string(), "8"];
         // Ranks agree about each communicator on the table in use, too.
         let watched = [("COLLTUNE_RELOAD", "1")];
         let Some(text) = run(&arguments, ranks, 1, through, &watched) else {
             return;
         };
-        assert!(calls(&text, "allreduce/") > 0, "{text}");
+        expect_ours(&text, &Totals::of_crossed(threads, 8));
+    }
+}
+
+/// A communicator that a thread makes while another one has replaced the handler of its parent gets the program's handler.
+#[test]
+fn threads_make_communicators_with_the_handler_of_their_parent_under_mpi() {
+    let Some(text) = run(&["handlers", "2", "150"], 2, 1, Through::Mpi, &[]) else {
+        return;
+    };
+    assert_eq!(calls(&text, "bcast/"), 20 * 150, "{text}");
+}
+
+/// A program that makes many communicators keeps those that it is given, and further ones take none of the library's.
+#[test]
+fn threads_of_a_program_with_many_communicators_leave_it_the_last_ones_under_mpi() {
+    for (made, refused) in [("500", 0), ("520", 9)] {
+        let Some(text) = run(&["filled", "1", made], 2, 0, Through::Mpi, &[]) else {
+            return;
+        };
+        let lacking = Totals::of_rows(&text, |row| row.contains("(no private communicator)"));
+        assert_eq!(lacking.0.values().sum::<u64>(), refused, "{text}");
+        let all = Totals::of_summary(&text);
+        assert_eq!(all.0.values().sum::<u64>(), 18, "{text}");
+        assert!(calls(&text, "barrier/") > 0, "{text}");
     }
 }
 

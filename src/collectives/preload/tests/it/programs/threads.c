@@ -3,6 +3,8 @@
  * usage: threads apart THREADS CALLS    each thread has communicators of its own, and makes and frees others
  *        threads together THREADS CALLS one communicator for all threads, which call one after the other
  *        threads crossed THREADS ROUNDS threads make their first calls in another order on each rank
+ *        threads handlers 2 CALLS       one thread makes communicators while the other one uses new datatypes
+ *        threads filled 1 MADE          makes and frees as many communicators before it uses one more
  *        threads unlike 1 CALLS         the first rank asks for such threads, and the others do not
  */
 #define _POSIX_C_SOURCE 200809L
@@ -151,6 +153,57 @@ static void *work_crossed(void *argument) {
     return NULL;
 }
 
+static void expect_fatal(MPI_Comm made, int call) {
+    MPI_Errhandler handler;
+    MPI_Comm_get_errhandler(made, &handler);
+    expect(handler == MPI_ERRORS_ARE_FATAL, 1, call, "another error handler");
+    MPI_Errhandler_free(&handler);
+    MPI_Comm_free(&made);
+}
+
+/* colltune asks the library about each new datatype, under Open MPI with the handler of MPI_COMM_WORLD replaced. */
+static void *work_handlers(void *argument) {
+    int thread = (int)(long)argument, data[8] = {0}, is_cyclic = 0;
+    for (int call = 0; call < calls; call++) {
+        MPI_Comm made;
+        if (thread == 0) {
+            for (int type = 0; type < 20; type++) {
+                MPI_Datatype several;
+                MPI_Type_contiguous(2 + type % 3, MPI_INT, &several);
+                MPI_Type_commit(&several);
+                MPI_Bcast(data, 1, several, 0, comms[thread]);
+                MPI_Type_free(&several);
+            }
+        } else {
+            MPI_Comm_dup(MPI_COMM_WORLD, &made);
+            expect_fatal(made, call);
+            MPI_Cart_create(MPI_COMM_WORLD, 1, &ranks, &is_cyclic, 0, &made);
+            expect_fatal(made, call);
+        }
+    }
+    return NULL;
+}
+
+static void *work_filled(void *argument) {
+    int in[LENGTH], *out = malloc(sizeof(int) * LENGTH * (size_t)ranks);
+    for (int call = 0; call < 9; call++) collect(MPI_COMM_WORLD, 0, call, in, out);
+    for (int i = 0; i < calls; i++) {
+        MPI_Comm made;
+        MPI_Comm_dup(MPI_COMM_WORLD, &made);
+        MPI_Comm_free(&made);
+    }
+    for (int call = 0; call < 9; call++) collect(comms[0], 0, call, in, out);
+    free(out);
+    return argument;
+}
+
+static void *(*work_of(const char *what))(void *) {
+    if (!strcmp(what, "crossed")) return work_crossed;
+    if (!strcmp(what, "together")) return work_together;
+    if (!strcmp(what, "handlers")) return work_handlers;
+    return !strcmp(what, "filled") ? work_filled : work_apart;
+}
+
 static void run(void *(*work)(void *)) {
     pthread_t handles[MOST];
     for (long i = 0; i < threads; i++) pthread_create(&handles[i], NULL, work, (void *)i);
@@ -178,7 +231,7 @@ int main(int argc, char **argv) {
             if (!strcmp(what, "unlike"))
                 work_apart(0);
             else
-                run(!strcmp(what, "crossed") ? work_crossed : !strcmp(what, "together") ? work_together : work_apart);
+                run(work_of(what));
             for (int i = 0; i < threads; i++) MPI_Comm_free(&comms[i]);
         }
         MPI_Op_free(&last);

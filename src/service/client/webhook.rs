@@ -132,7 +132,7 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
     let is_shared = a == 100 && b & 0xc0 == 64;
     let is_assigned = a == 192 && b == 0 && c == 0;
     let is_for_tests = a == 198 && b & 0xfe == 18;
-    !(a == 0
+    let is_special = a == 0
         || a >= 240
         || is_shared
         || is_assigned
@@ -141,7 +141,8 @@ fn is_public_v4(address: Ipv4Addr) -> bool {
         || address.is_loopback()
         || address.is_link_local()
         || address.is_documentation()
-        || address.is_multicast())
+        || address.is_multicast();
+    !is_special
 }
 
 /// Only global unicast addresses are, without those that stand for others: 6to4, Teredo and other assignments to protocols,

@@ -1,7 +1,7 @@
 //! The dashboard for Grafana: its queries find what the service tells Prometheus.
 
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -113,7 +113,7 @@ struct Prometheus {
 }
 
 impl Prometheus {
-    fn start(program: &PathBuf, site: &Site, token: &str) -> Self {
+    fn start(program: &Path, site: &Site, token: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let configuration = format!(
             "global: {{scrape_interval: 200ms}}\nscrape_configs:\n- job_name: colltune\n  \

@@ -71,7 +71,7 @@ pub struct SchedulePause {
 pub struct Schedule {
     /// Its name.
     pub name: String,
-    /// The number of its changes; the ETag.
+    /// Its newest entry in the audit, which grows with each change. The ETag begins with it.
     pub revision: u64,
     /// What it submits, and when; `task.machine` is set.
     #[serde(deserialize_with = "AnsweredDefinition::deserialize")]

@@ -25,11 +25,12 @@ pub struct WebhookSender {
 }
 
 impl WebhookSender {
-    /// A sender that connects to addresses of the internet only, or also to private ones, with a limit on the whole time
-    /// of a message.
+    /// A sender that connects to addresses of the internet only and encrypted, or also to private ones and by `http://`,
+    /// with a limit on the whole time of a message.
     pub fn new(allows_private: bool, limit: Duration) -> Self {
         let config = Agent::config_builder()
             .http_status_as_error(false)
+            .https_only(!allows_private)
             .max_redirects(0)
             .proxy(None)
             .timeout_global(Some(limit))
@@ -64,6 +65,12 @@ impl WebhookSender {
         }
         match request.send(body) {
             Ok(response) => Ok(response.status().as_u16()),
+            // Its own text has the whole address, which may be a credential.
+            Err(ureq::Error::RequireHttpsOnly(_)) => Err(
+                "the address is not encrypted; make the webhook again with `https://`, or allow `http://` by \
+                 `webhooks: {private_addresses: true}` in the configuration"
+                    .to_owned(),
+            ),
             Err(error) => Err(describe_error(&error, self.limit)),
         }
     }

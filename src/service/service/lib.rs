@@ -67,7 +67,7 @@ pub use findings::FindingFilter;
 pub use page::Slice;
 pub use priority::lower_priority;
 pub use releases::Pull;
-pub use schedules::ExpectedRevision;
+pub use schedules::{ExpectedRevision, ScheduleTag};
 pub use secret::{SecretToken, SessionHolder};
 pub use service::Service;
 pub use tasks::{Submitted, TaskFilter};

@@ -131,7 +131,7 @@ impl Runner {
         lock_ignoring_poison(&self.state)
     }
 
-    fn scale_time(&self, time: Duration) -> Duration {
+    pub(crate) fn scale_time(&self, time: Duration) -> Duration {
         time / self.speedup.load(Ordering::Relaxed).max(1)
     }
 

@@ -9,8 +9,13 @@ mod ends;
 mod start;
 mod times;
 
+use std::fmt;
+use std::num::ParseIntError;
+use std::str::FromStr;
+
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde_json::json;
+use sha2::{Digest as _, Sha256};
 
 pub(crate) use self::ends::{
     mark_fingerprint_change, mark_suspicion, note_task_ends, wants_suspicions,
@@ -18,6 +23,7 @@ pub(crate) use self::ends::{
 pub(crate) use self::times::zone_name;
 use self::times::{Times, Window};
 use crate::database::{json_column, query_rows, timestamp_column, to_timestamp};
+use crate::tasks::cancel::detach_followers_of_schedule;
 use crate::{
     Actor, PauseRequest, Schedule, ScheduleDefinition, SchedulePause, Scope, Service, ServiceError,
     TaskKind, audit,
@@ -41,6 +47,46 @@ pub enum ExpectedRevision {
     Missing,
     /// It is at this revision.
     At(u64),
+    /// It is this one.
+    Same(ScheduleTag),
+}
+
+/// What tells a schedule from each other state of it: its revision, and a digest of its definition and pause. After a
+/// restore from a backup, a revision may be used again for another definition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScheduleTag {
+    revision: u64,
+    content: u64,
+}
+
+impl ScheduleTag {
+    /// The tag of a schedule.
+    pub fn of(schedule: &Schedule) -> Self {
+        let content = json!([schedule.definition, schedule.paused]).to_string();
+        let digest: [u8; 32] = Sha256::digest(content).into();
+        Self {
+            revision: schedule.revision,
+            content: u64::from_be_bytes(digest.first_chunk().copied().unwrap_or_default()),
+        }
+    }
+}
+
+impl fmt::Display for ScheduleTag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{:016x}", self.revision, self.content)
+    }
+}
+
+impl FromStr for ScheduleTag {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (revision, content) = text.split_once('-').unwrap_or((text, ""));
+        Ok(Self {
+            revision: revision.parse()?,
+            content: u64::from_str_radix(content, 16)?,
+        })
+    }
 }
 
 impl Service {
@@ -118,6 +164,7 @@ impl Service {
                  considered_at = excluded.considered_at, event = NULL, failures = 0",
                 params![name, machine, text, revision, actor.name, now],
             )?;
+            detach_followers_of_schedule(transaction, name)?;
             Ok(before.is_none())
         })?;
         self.runner.wake();
@@ -178,6 +225,7 @@ impl Service {
                 "UPDATE schedule SET revision = ?2, paused_by = ?3, pause_reason = ?4, paused_at = ?5 WHERE name = ?1",
                 params![name, revision, actor.name, reason, now],
             )?;
+            detach_followers_of_schedule(transaction, name)?;
             Ok(())
         })
     }
@@ -383,16 +431,19 @@ fn check_expected(
     found: Option<&Schedule>,
     expected: ExpectedRevision,
 ) -> Result<(), ServiceError> {
-    let found = found.map(|schedule| schedule.revision);
     let is_as_expected = match expected {
         ExpectedRevision::Any => found.is_some(),
         ExpectedRevision::Missing => found.is_none(),
-        ExpectedRevision::At(revision) => found == Some(revision),
+        ExpectedRevision::At(revision) => {
+            found.is_some_and(|schedule| schedule.revision == revision)
+        }
+        ExpectedRevision::Same(tag) => found.map(ScheduleTag::of) == Some(tag),
     };
     if is_as_expected {
         Ok(())
     } else {
         let name = name.to_owned();
+        let found = found.map(|schedule| schedule.revision);
         Err(ServiceError::Outdated { name, found })
     }
 }

@@ -36,10 +36,11 @@ impl Service {
     ) -> Result<(String, Webhook), ServiceError> {
         actor.require_scope(Scope::Admin, None)?;
         self.check_webhook(new)?;
-        let key = SigningKey::read_or_make(&self.configuration.state)?;
         let salt = signing::random_salt()?;
-        let secret = key.derive_secret(&salt);
-        let id = self.database.write(|transaction| {
+        let (id, secret) = self.database.write(|transaction| {
+            // Within the transaction, of which there is one at a time, so that two requests do not make a key each.
+            let key = SigningKey::read_or_make(&self.configuration.state)?;
+            let secret = key.derive_secret(&salt);
             let count = "SELECT count(*) FROM webhook";
             let count: u32 = transaction.query_row(count, [], |row| row.get(0))?;
             if count >= MOST_WEBHOOKS {
@@ -60,7 +61,8 @@ impl Service {
                 ],
             )?;
             let id = transaction.last_insert_rowid().unsigned_abs();
-            let details = json!({"url": new.url, "events": new.events, "machines": new.machines});
+            let host = host_of(&new.url);
+            let details = json!({"url": host, "events": new.events, "machines": new.machines});
             let subject = format!("webhook {id}");
             audit::record_action(
                 transaction,
@@ -69,7 +71,7 @@ impl Service {
                 &subject,
                 &details,
             )?;
-            Ok(id)
+            Ok((id, secret))
         })?;
         Ok((secret.to_text(), self.read_webhook(id)?))
     }
@@ -111,7 +113,7 @@ impl Service {
                 return Err(ServiceError::not_found("webhook", id));
             }
             let subject = format!("webhook {id}");
-            let details = json!({ "url": url });
+            let details = json!({ "url": host_of(&url) });
             audit::record_action(
                 transaction,
                 &actor.name,
@@ -168,6 +170,14 @@ impl Service {
         }
         Ok(())
     }
+}
+
+/// The scheme and host of an address. The rest may be a credential, and the audit is kept for ever.
+fn host_of(url: &str) -> &str {
+    let host_at = url.find("://").map_or(0, |at| at + "://".len());
+    let rest = url.get(host_at..).unwrap_or_default();
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    url.get(..host_at + end).unwrap_or_default()
 }
 
 /// Checks the form of an address. Where it leads to is checked with each delivery.
@@ -276,6 +286,20 @@ fn webhook_from_row(row: &Row<'_>) -> rusqlite::Result<Webhook> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_audit_has_schemes_and_hosts_only() {
+        for (url, host) in [
+            ("https://site.example", "https://site.example"),
+            (
+                "https://site.example:8443/a?b=c",
+                "https://site.example:8443",
+            ),
+            ("http://site.example?key=word", "http://site.example"),
+        ] {
+            assert_eq!(host_of(url), host);
+        }
+    }
 
     #[test]
     fn addresses_are_encrypted_and_have_no_users() {

@@ -40,7 +40,7 @@ pub(crate) fn set_cache_headers(response: &mut Response, tag: &str, cached: &'st
     response.headers_mut().insert(header::CACHE_CONTROL, cached);
 }
 
-/// The expected state of a schedule that is to be changed.
+/// The expected state of a schedule that is to be changed: its ETag, or only its revision, for use by hand.
 ///
 /// # Errors
 /// 428 without `If-Match` and `If-None-Match`, 400 for an invalid ETag.
@@ -60,9 +60,14 @@ pub(crate) fn revision_from_headers(headers: &HeaderMap) -> Result<ExpectedRevis
     let bare = given
         .strip_prefix('"')
         .and_then(|rest| rest.strip_suffix('"'));
-    let revision = bare.and_then(|bare| bare.parse().ok());
-    revision.map(ExpectedRevision::At).ok_or_else(|| {
-        let detail = "`If-Match` must be the ETag of the schedule, as in `\"12\"`";
+    let expected = bare.and_then(|bare| {
+        let by_hand = bare.parse().map(ExpectedRevision::At);
+        by_hand
+            .or_else(|_| bare.parse().map(ExpectedRevision::Same))
+            .ok()
+    });
+    expected.ok_or_else(|| {
+        let detail = "`If-Match` must be the ETag of the schedule, or its revision, as in `\"12\"`";
         Problem::new(StatusCode::BAD_REQUEST, detail)
     })
 }

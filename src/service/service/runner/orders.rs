@@ -105,9 +105,9 @@ impl Service {
         Ok(())
     }
 
-    /// Writes the campaign as it was submitted. If it has overrides, or is that of a table that was made with some, its
-    /// results go elsewhere: the table and the report to the folder of the task that has the overrides, and the store
-    /// to the folder of stores, as the nodes of a batch system must be able to reach it.
+    /// Writes the campaign as it was submitted. If the task has results of its own, or measures a table of such a task,
+    /// they go elsewhere: the table and the report to the folder of the task that makes them, and the store to the folder
+    /// of stores, as the nodes of a batch system must be able to reach it.
     fn write_campaign_file(
         &self,
         task: &WaitingTask,
@@ -126,12 +126,12 @@ impl Service {
             )?;
             Ok(row)
         })?;
-        let with_overrides = match &task.digest {
-            _ if task.has_overrides => Some(task.id),
-            Some(table) => self.maker_with_overrides(&task.machine, table, campaign)?,
+        let maker = match &task.digest {
+            _ if task.has_own_results => Some(task.id),
+            Some(table) => self.maker_with_own_results(&task.machine, table, campaign)?,
             None => None,
         };
-        let text = match with_overrides {
+        let text = match maker {
             None => text,
             Some(id) => {
                 let digest: String = digest.chars().rev().take(8).collect();

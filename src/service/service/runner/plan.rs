@@ -25,7 +25,9 @@ pub(super) struct WaitingTask {
     pub(super) cancel_asked: bool,
     /// The outcome of a child that succeeded, if the service stopped before adding its table.
     pub(super) outcome: Option<String>,
-    pub(super) has_overrides: bool,
+    /// Whether its results go to files of its own: with overrides, and for the tuning of a schedule, which measures again
+    /// what a store of the campaign has already.
+    pub(super) has_own_results: bool,
     /// The name of its schedule, unless it has been started before.
     pub(super) schedule: Option<String>,
 }
@@ -38,14 +40,16 @@ impl WaitingTask {
              coalesce(campaign, (SELECT version.campaign FROM version \
              WHERE version.machine = task.machine AND version.digest = task.digest)), \
              digest, reason, cancel_asked, CASE exit_code WHEN 0 THEN outcome END, request, \
-             CASE attempts WHEN 0 THEN schedule END \
+             CASE attempts WHEN 0 THEN schedule END, schedule IS NOT NULL \
              FROM task JOIN machine ON machine.id = task.machine \
              WHERE state = 'waiting' AND follows IS NULL ORDER BY task.id";
         query_rows(connection, query, [], |row| {
             let request: TaskRequest = json_column(row, 8)?;
+            let kind: TaskKind = word_column(row, 1)?;
+            let is_scheduled: bool = row.get(10)?;
             Ok(Self {
                 id: row.get(0)?,
-                kind: word_column(row, 1)?,
+                kind,
                 machine: row.get(2)?,
                 campaign: row.get(3)?,
                 digest: optional_word_column(row, 4)?,
@@ -53,7 +57,8 @@ impl WaitingTask {
                 reason: row.get(5)?,
                 cancel_asked: row.get(6)?,
                 outcome: row.get(7)?,
-                has_overrides: !request.overrides.is_empty(),
+                has_own_results: !request.overrides.is_empty()
+                    || is_scheduled && kind == TaskKind::Tune,
                 schedule: row.get(9)?,
             })
         })
@@ -101,7 +106,7 @@ impl TaskPlan {
         let is_report = task.kind == TaskKind::Report;
         let launcher = campaign.map(|campaign| &campaign.launcher);
         let is_batch = matches!(launcher, Some(LauncherConfig::Batch(_))) && !is_report;
-        let store = campaign.filter(|_| task.kind == TaskKind::Tune && !task.has_overrides);
+        let store = campaign.filter(|_| task.kind == TaskKind::Tune && !task.has_own_results);
         Self {
             runs_on: if is_batch {
                 RunsOn::Batch

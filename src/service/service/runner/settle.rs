@@ -406,12 +406,12 @@ fn end_with_followers(
         "UPDATE task SET state = ?2, reason = ?3, exit_code = ?4, outcome = ?5, ended_at = ?6 \
          WHERE follows = ?1 AND state = 'waiting' RETURNING id",
     )?;
-    let followers_reason = format!("as task {id}: {reason}");
+    let reason_of_followers = format!("as task {id}: {reason}");
     let followers = statement.query_map(
         params![
             id,
             state,
-            followers_reason,
+            reason_of_followers,
             code,
             outcome,
             now_milliseconds()

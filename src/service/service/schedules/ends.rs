@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::json;
 
 use crate::database::now_milliseconds;
+use crate::tasks::cancel::detach_followers_of_schedule;
 use crate::webhooks::tell_webhooks;
 use crate::{ServiceError, TaskId, WebhookEvent, audit};
 
@@ -63,6 +64,7 @@ pub(super) fn count_failure(
         "UPDATE schedule SET revision = ?2, paused_by = ?3, pause_reason = ?4, paused_at = ?5 WHERE name = ?1",
         params![name, transaction.last_insert_rowid(), OWN_NAME, why, now],
     )?;
+    detach_followers_of_schedule(transaction, name)?;
     let find = "SELECT machine.name FROM schedule JOIN machine ON machine.id = schedule.machine WHERE schedule.name = ?1";
     let machine: String = transaction.query_row(find, [name], |row| row.get(0))?;
     let data = json!({"schedule": name, "reason": why});

@@ -16,16 +16,22 @@ use crate::{
 /// The least time between two tasks that events cause, in milliseconds: a task may cause the next event.
 const EVENT_PAUSE: i64 = 60 * 60 * 1000;
 const DAY_MILLISECONDS: i64 = 86_400_000;
+/// The least time between the end of a task and the next one that the age of a table causes: the table stays old if
+/// somebody cancels the task, or if it fails.
+const AGE_PAUSE: i64 = DAY_MILLISECONDS;
 
 /// A schedule as its row describes it, with the state of its tasks.
 struct StoredSchedule {
     name: String,
     definition: ScheduleDefinition,
+    revision: i64,
     paused_by: Option<String>,
     pause_reason: Option<String>,
     considered_at: i64,
     event: Option<String>,
     submitted_at: Option<i64>,
+    /// The end of its newest task.
+    ended_at: Option<i64>,
     /// Whether a task of it waits or runs.
     is_active: bool,
 }
@@ -70,17 +76,17 @@ impl Service {
             match self.find_due(&stored, now) {
                 Ok(Some(Due::Time(_))) if stored.is_active => {
                     // The task of an earlier time has not ended: this time is left out.
-                    self.mark_considered(&stored.name, now)?;
+                    self.mark_considered(&stored, now)?;
                 }
                 Ok(Some(due)) if !stored.is_active => self.submit_scheduled(&stored, &due, now)?,
                 Ok(_) if stored.considered_at > now.as_millisecond() => {
                     // The clock was set back: times that it now shows again must not be waited for.
-                    self.mark_considered(&stored.name, now)?;
+                    self.mark_considered(&stored, now)?;
                 }
                 Ok(_) => {}
                 // An earlier version accepted what this one cannot read.
                 Err(error @ ServiceError::Invalid { .. }) => {
-                    self.fail_to_submit(&stored.name, now, &error.to_string())?;
+                    self.fail_to_submit(&stored, now, &error.to_string())?;
                 }
                 Err(error) => return Err(error),
             }
@@ -111,10 +117,10 @@ impl Service {
         if let Some(next) = next.filter(|next| next.timestamp() <= now) {
             return Ok(Some(Due::Time(next)));
         }
-        let is_resting = stored
-            .submitted_at
-            .is_some_and(|at| (at..at.saturating_add(EVENT_PAUSE)).contains(&now.as_millisecond()));
-        if stored.is_active || is_resting {
+        let is_within = |pause: i64, since: Option<i64>| {
+            since.is_some_and(|at| (at..at.saturating_add(pause)).contains(&now.as_millisecond()))
+        };
+        if stored.is_active || is_within(EVENT_PAUSE, stored.submitted_at) {
             return Ok(None);
         }
         if let Some(event) = &stored.event {
@@ -123,6 +129,9 @@ impl Service {
         let Some(days) = stored.definition.events.age_days else {
             return Ok(None);
         };
+        if is_within(AGE_PAUSE, stored.submitted_at) || is_within(AGE_PAUSE, stored.ended_at) {
+            return Ok(None);
+        }
         let tuned = self
             .database
             .read(|connection| last_tuned(connection, &stored.definition.task))?;
@@ -136,11 +145,13 @@ impl Service {
         })
     }
 
-    fn mark_considered(&self, name: &str, now: Timestamp) -> Result<(), ServiceError> {
-        let update = "UPDATE schedule SET considered_at = ?2 WHERE name = ?1";
-        let marked = self
-            .database
-            .execute(update, params![name, now.as_millisecond()]);
+    /// Records that times up to now have been dealt with, unless the schedule has been changed since it was read.
+    fn mark_considered(&self, stored: &StoredSchedule, now: Timestamp) -> Result<(), ServiceError> {
+        let update = "UPDATE schedule SET considered_at = ?3 WHERE name = ?1 AND revision = ?2";
+        let marked = self.database.execute(
+            update,
+            params![stored.name, stored.revision, now.as_millisecond()],
+        );
         marked.map(drop)
     }
 
@@ -153,10 +164,16 @@ impl Service {
     ) -> Result<(), ServiceError> {
         let name = &stored.name;
         let record = |transaction: &Transaction<'_>, task: TaskId| -> Result<(), ServiceError> {
-            transaction.execute(
-                "UPDATE schedule SET considered_at = ?2, event = NULL, submitted_at = ?2, last_task = ?3 WHERE name = ?1",
-                params![name, now.as_millisecond(), task],
+            let updated = transaction.execute(
+                "UPDATE schedule SET considered_at = ?3, event = NULL, submitted_at = ?3, last_task = ?4 \
+                 WHERE name = ?1 AND revision = ?2",
+                params![name, stored.revision, now.as_millisecond(), task],
             )?;
+            // A schedule that was paused, changed or removed since it was read submits nothing: this takes the task back.
+            if updated == 0 {
+                let name = name.clone();
+                return Err(ServiceError::Outdated { name, found: None });
+            }
             Ok(())
         };
         let why = format!("submitted by the schedule {name}: {}", due.describe());
@@ -172,7 +189,9 @@ impl Service {
             }
             Err(error @ ServiceError::Database(_)) => Err(error),
             Err(error) if error.is_disk_fault() => Err(error),
-            Err(error) => self.fail_to_submit(name, now, &error.to_string()),
+            // Somebody has changed the schedule meanwhile; the next round reads it again.
+            Err(ServiceError::Outdated { .. }) => Ok(()),
+            Err(error) => self.fail_to_submit(stored, now, &error.to_string()),
         }
     }
 
@@ -205,20 +224,25 @@ impl Service {
         Ok(request)
     }
 
-    /// Counts a task that could not be submitted as one that failed.
+    /// Counts a task that could not be submitted as one that failed, unless the schedule has been changed since it was
+    /// read.
     fn fail_to_submit(
         &self,
-        name: &str,
+        stored: &StoredSchedule,
         now: Timestamp,
         problem: &str,
     ) -> Result<(), ServiceError> {
         self.database.write(|transaction| {
-            transaction.execute(
-                "UPDATE schedule SET considered_at = ?2, event = NULL, submitted_at = ?2 WHERE name = ?1",
-                params![name, now.as_millisecond()],
+            let updated = transaction.execute(
+                "UPDATE schedule SET considered_at = ?3, event = NULL, submitted_at = ?3 \
+                 WHERE name = ?1 AND revision = ?2",
+                params![stored.name, stored.revision, now.as_millisecond()],
             )?;
+            if updated == 0 {
+                return Ok(());
+            }
             let reason = format!("no task could be submitted: {problem}");
-            count_failure(transaction, name, now.as_millisecond(), &reason)
+            count_failure(transaction, &stored.name, now.as_millisecond(), &reason)
         })
     }
 
@@ -251,8 +275,8 @@ impl Service {
 /// The time at which the campaign of a request was last tuned on its machine with its overrides.
 fn last_tuned(connection: &Connection, request: &TaskRequest) -> Result<Option<i64>, ServiceError> {
     let query = "SELECT max(ended_at) FROM task JOIN machine ON machine.id = task.machine \
-                 JOIN campaign ON campaign.id = task.campaign \
-                 WHERE kind = 'tune' AND state = 'done' AND machine.name = ?1 AND campaign.path = ?2 \
+                 WHERE kind = 'tune' AND state = 'done' AND machine.name = ?1 \
+                 AND json_extract(request, '$.campaign') = ?2 \
                  AND json_extract(request, '$.overrides') IS json_extract(?3, '$.overrides')";
     let of_request = params![
         request.machine,
@@ -263,8 +287,8 @@ fn last_tuned(connection: &Connection, request: &TaskRequest) -> Result<Option<i
 }
 
 const SELECT: &str = "SELECT name, definition, paused_by, pause_reason, considered_at, event, submitted_at, \
-                      EXISTS (SELECT 1 FROM task WHERE task.schedule = schedule.name AND state IN ('waiting', 'running')) \
-                      FROM schedule";
+                      EXISTS (SELECT 1 FROM task WHERE task.schedule = schedule.name AND state IN ('waiting', 'running')), \
+                      (SELECT ended_at FROM task WHERE id = schedule.last_task), revision FROM schedule";
 
 impl StoredSchedule {
     fn read_all(connection: &Connection) -> Result<Vec<Self>, ServiceError> {
@@ -287,6 +311,8 @@ impl StoredSchedule {
             event: row.get(5)?,
             submitted_at: row.get(6)?,
             is_active: row.get(7)?,
+            ended_at: row.get(8)?,
+            revision: row.get(9)?,
         })
     }
 }

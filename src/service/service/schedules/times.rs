@@ -1,7 +1,10 @@
 //! The times of a schedule, and the windows in which its tasks may start.
 //!
 //! Both are in a time zone, whose clocks change. A time that a change skips comes as soon as the clocks have changed, and
-//! one that is repeated comes the first time only; times at intervals, such as each hour, follow the time that passes.
+//! one that is repeated comes the first time only; times at intervals (`*` and steps in the minute or the hour) follow the
+//! time that passes.
+
+use std::collections::BTreeSet;
 
 use croner::Cron;
 use croner::parser::{CronParser, Seconds, Year};
@@ -13,9 +16,16 @@ const LONGEST: usize = 200;
 /// The minutes of a day.
 const DAY: u32 = 24 * 60;
 
+/// The most times of a day that are no intervals.
+const MOST_TIMES: usize = 100;
+
 /// Times in the fields of cron.
 #[derive(Clone, Debug)]
-pub(super) struct Times(Cron);
+pub(super) struct Times {
+    /// Times at intervals are one pattern. Others are a pattern for each time of the day, as croner keeps times where
+    /// clocks change only if the minute and the hour are one value each.
+    patterns: Vec<Cron>,
+}
 
 impl Times {
     /// Reads five fields.
@@ -30,20 +40,66 @@ impl Times {
             .seconds(Seconds::Disallowed)
             .year(Year::Disallowed)
             .build();
-        let cron = parser.parse(text).map_err(|error| {
+        let parse = |pattern: &str| parser.parse(pattern);
+        let all = parse(text).map_err(|error| {
             format!(
                 "cannot be read ({}); write minute, hour, day of the month, month and day of the week, as in \
                  `30 2 * * mon-fri`",
                 error.to_string().trim_end_matches('.')
             )
         })?;
-        Ok(Self(cron))
+        let Some(times) = split_times(text) else {
+            return Ok(Self {
+                patterns: vec![all],
+            });
+        };
+        if times.len() > MOST_TIMES {
+            return Err(format!(
+                "are {} times a day, more than {MOST_TIMES}; write an interval, as in `*/5 8-18 * * *`",
+                times.len()
+            ));
+        }
+        let patterns = times.iter().map(|time| parse(time));
+        let patterns: Result<Vec<Cron>, _> = patterns.collect();
+        Ok(Self {
+            patterns: patterns.unwrap_or_else(|_| vec![all]),
+        })
     }
 
     /// The first time after another one; `None` if there is none within the calendar.
     pub(super) fn next_after(&self, after: &Zoned) -> Option<Zoned> {
-        self.0.find_next_occurrence(after, false).ok()
+        let found = self.patterns.iter();
+        let found = found.filter_map(|one| one.find_next_occurrence(after, false).ok());
+        found.min()
     }
+}
+
+/// A pattern for each time of the day that minutes and hours name by numbers, lists and ranges; `None` for intervals.
+fn split_times(text: &str) -> Option<Vec<String>> {
+    let mut fields = text.split_whitespace();
+    let (minutes, hours) = (list_values(fields.next()?)?, list_values(fields.next()?)?);
+    let days: Vec<&str> = fields.collect();
+    let days = days.join(" ");
+    let times = hours.iter().flat_map(|hour| {
+        let of_hour = minutes.iter().map(move |minute| (minute, hour));
+        of_hour.map(|(minute, hour)| format!("{minute} {hour} {days}"))
+    });
+    Some(times.collect())
+}
+
+/// The values of a field of numbers, lists and ranges; `None` if it has anything else.
+fn list_values(field: &str) -> Option<BTreeSet<u32>> {
+    let mut values = BTreeSet::new();
+    for part in field.split(',') {
+        let (first, last) = part.split_once('-').unwrap_or((part, part));
+        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+        // What croner accepts is below this; a range that passes midnight is none.
+        if first > last || last >= DAY {
+            return None;
+        }
+        values.extend(first..=last);
+    }
+    Some(values)
 }
 
 /// A window of each day, or of some days of the week, in which tasks may start.
@@ -100,9 +156,21 @@ impl Window {
         }
     }
 
-    /// Its first beginning after a time.
+    /// The first time after another one at which it opens: its beginning, or a change of clocks that skips its beginning
+    /// but not its end.
     fn next_opening(&self, after: &Zoned) -> Option<Zoned> {
-        (0..=7).find_map(|day| {
+        let zone = after.time_zone();
+        let change = zone.following(after.timestamp()).next();
+        let change = change.map(|change| change.timestamp().to_zoned(zone.clone()));
+        let at_change = change.filter(|change| self.is_open(change));
+        let at_beginning = self.next_beginning(after);
+        at_change.into_iter().chain(at_beginning).min()
+    }
+
+    /// Its first beginning after a time that no change of clocks skips.
+    fn next_beginning(&self, after: &Zoned) -> Option<Zoned> {
+        // A window of one day of the week may be skipped in one week.
+        (0..=14).find_map(|day| {
             let date = after.date().checked_add(i64::from(day).days()).ok()?;
             let weekday = usize::from(date.weekday().to_monday_zero_offset().unsigned_abs());
             if !self.days[weekday] {
@@ -112,7 +180,7 @@ impl Window {
                 [self.from / 60, self.from % 60].map(|part| i8::try_from(part).unwrap_or(0));
             let opening = date.at(hour, minute, 0, 0);
             let opening = opening.to_zoned(after.time_zone().clone()).ok()?;
-            (opening > *after).then_some(opening)
+            (opening > *after && self.is_open(&opening)).then_some(opening)
         })
     }
 }
@@ -215,6 +283,42 @@ mod tests {
     }
 
     #[test]
+    fn lists_and_ranges_come_once_in_each_night_in_which_clocks_change() {
+        // In spring 02:30 does not exist, in autumn it comes twice.
+        for times in ["30 2,14 * * *", "30 2-2,14-14 * * *"] {
+            let spring = times_between(times, "2026-03-28T18:00:00Z", "2026-03-30T03:00:00Z");
+            assert_eq!(
+                spring,
+                [
+                    "2026-03-29T01:00:00Z",
+                    "2026-03-29T12:30:00Z",
+                    "2026-03-30T00:30:00Z"
+                ],
+                "{times}"
+            );
+            let autumn = times_between(times, "2026-10-24T18:00:00Z", "2026-10-26T03:00:00Z");
+            assert_eq!(
+                autumn,
+                [
+                    "2026-10-25T00:30:00Z",
+                    "2026-10-25T13:30:00Z",
+                    "2026-10-26T01:30:00Z"
+                ],
+                "{times}"
+            );
+        }
+        // Both skipped times come at once, as one.
+        let both = times_between(
+            "15,30 2 * * *",
+            "2026-03-28T18:00:00Z",
+            "2026-03-29T12:00:00Z",
+        );
+        assert_eq!(both, ["2026-03-29T01:00:00Z"]);
+        let refused = Times::parse("0-59 0-23 * * *").expect_err("too many");
+        assert!(refused.contains("1440 times a day"), "{refused}");
+    }
+
+    #[test]
     fn each_hour_comes_23_or_25_times_on_days_on_which_clocks_change() {
         for (from, until, count) in [
             ("2026-03-28T22:59:59Z", "2026-03-29T22:00:00Z", 23),
@@ -312,12 +416,28 @@ mod tests {
             closed("2026-11-28T08:00:00Z").as_deref(),
             Some("2026-11-28 10:00 (Europe/Berlin)")
         );
-        // The window opens at an hour that the change of clocks skips.
-        let skipped = [Window::parse("02:30-02:45").expect("readable")];
-        assert_eq!(
-            closed_until(&skipped, &at("2026-03-28T23:00:00Z")).as_deref(),
-            Some("2026-03-29 03:30 (Europe/Berlin)")
-        );
         assert_eq!(closed_until(&[], &at("2026-11-27T12:00:00Z")), None);
+    }
+
+    #[test]
+    fn windows_in_a_night_in_which_clocks_change_open_when_they_say() {
+        for (window, expected, opening) in [
+            // At 2026-03-29 02:00 clocks are set to 03:00: the whole window is skipped.
+            ("02:30-02:45", "2026-03-30 02:30", "2026-03-30T00:30:00Z"),
+            (
+                "Sun 02:30-02:45",
+                "2026-04-05 02:30",
+                "2026-04-05T00:30:00Z",
+            ),
+            // Its beginning alone is skipped.
+            ("02:30-05:00", "2026-03-29 03:00", "2026-03-29T01:00:00Z"),
+            ("04:00-05:00", "2026-03-29 04:00", "2026-03-29T02:00:00Z"),
+        ] {
+            let windows = [Window::parse(window).expect("readable")];
+            let closed = closed_until(&windows, &at("2026-03-28T23:00:00Z"));
+            let expected = format!("{expected} (Europe/Berlin)");
+            assert_eq!(closed.as_deref(), Some(&*expected), "{window}");
+            assert_eq!(closed_until(&windows, &at(opening)), None, "{window}");
+        }
     }
 }

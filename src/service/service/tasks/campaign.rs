@@ -107,9 +107,9 @@ impl Service {
         }))
     }
 
-    /// The task that made a table on a machine with this row of a campaign, if its campaign had overrides: the names
+    /// The task that made a table on a machine with this row of a campaign, if it had overrides or a schedule: the names
     /// of its results then contain its number.
-    pub(crate) fn maker_with_overrides(
+    pub(crate) fn maker_with_own_results(
         &self,
         machine: &str,
         digest: &Digest,
@@ -119,7 +119,8 @@ impl Service {
             let query = "SELECT task.id FROM version JOIN task ON task.id = version.task \
                          JOIN machine ON machine.id = version.machine \
                          WHERE machine.name = ?1 AND version.digest = ?2 AND version.campaign = ?3 \
-                         AND json_extract(task.request, '$.overrides') NOT IN ('{}', 'null')";
+                         AND (json_extract(task.request, '$.overrides') NOT IN ('{}', 'null') \
+                         OR task.schedule IS NOT NULL)";
             let row =
                 connection.query_row(query, params![machine, digest.as_str(), campaign], |row| {
                     row.get(0)

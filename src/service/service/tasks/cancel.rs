@@ -4,7 +4,7 @@ use rusqlite::{Transaction, params};
 use serde_json::json;
 
 use super::fetch_task;
-use crate::database::now_milliseconds;
+use crate::database::{now_milliseconds, query_rows};
 use crate::{
     Actor, Notice, Scope, Service, ServiceError, Task, TaskId, TaskKind, TaskState, audit,
 };
@@ -76,6 +76,12 @@ fn may_have_job(task: &Task) -> bool {
     task.request.kind == TaskKind::Tune && task.attempts > 0
 }
 
+/// Whether a row of tasks has not been started and may wait for long: for a window of its schedule, or while its schedule
+/// is paused.
+pub(super) const IS_HELD_BACK: &str = "(task.state = 'waiting' AND task.attempts = 0 AND EXISTS \
+     (SELECT 1 FROM schedule WHERE schedule.name = task.schedule AND (schedule.paused_at IS NOT NULL \
+     OR json_array_length(schedule.definition, '$.windows') > 0)))";
+
 /// Marks a task as cancelled. The first of the tasks that wait for its result takes its place. Returns all changed
 /// tasks.
 pub(crate) fn mark_cancelled(
@@ -87,9 +93,20 @@ pub(crate) fn mark_cancelled(
         "UPDATE task SET state = 'cancelled', reason = ?2, ended_at = ?3, not_before = NULL WHERE id = ?1",
         params![id, reason, now_milliseconds()],
     )?;
-    let mut statement = transaction.prepare_cached(
-        "SELECT id FROM task WHERE follows = ?1 AND state = 'waiting' ORDER BY id",
-    )?;
+    let mut changed = vec![id];
+    changed.extend(detach_followers(transaction, id)?);
+    Ok(changed)
+}
+
+/// Lets the tasks that wait for the result of a task go on without it: the first of them that no schedule holds back
+/// takes its place. Returns them.
+fn detach_followers(
+    transaction: &Transaction<'_>,
+    id: TaskId,
+) -> Result<Vec<TaskId>, ServiceError> {
+    let mut statement = transaction.prepare_cached(&format!(
+        "SELECT id FROM task WHERE follows = ?1 AND state = 'waiting' ORDER BY {IS_HELD_BACK}, id"
+    ))?;
     let followers = statement.query_map([id], |row| row.get(0))?;
     let followers: Vec<TaskId> = followers.collect::<Result<_, _>>()?;
     if let Some((first, others)) = followers.split_first() {
@@ -105,7 +122,22 @@ pub(crate) fn mark_cancelled(
             )?;
         }
     }
-    let mut changed = vec![id];
-    changed.extend(followers);
-    Ok(changed)
+    Ok(followers)
+}
+
+/// Lets the tasks that wait for tasks of a schedule go on without these, if the schedule now holds them back. Returns
+/// them.
+pub(crate) fn detach_followers_of_schedule(
+    transaction: &Transaction<'_>,
+    schedule: &str,
+) -> Result<Vec<TaskId>, ServiceError> {
+    let held = format!(
+        "SELECT id FROM task WHERE schedule = ?1 AND state = 'waiting' AND follows IS NULL AND {IS_HELD_BACK}"
+    );
+    let held: Vec<TaskId> = query_rows(transaction, &held, [schedule], |row| row.get(0))?;
+    let mut detached = Vec::new();
+    for task in held {
+        detached.extend(detach_followers(transaction, task)?);
+    }
+    Ok(detached)
 }

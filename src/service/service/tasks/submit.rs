@@ -5,6 +5,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde_json::Value;
 
 use super::campaign::TaskCampaign;
+use super::cancel::IS_HELD_BACK;
 use super::fetch_task;
 use super::overrides::apply_overrides;
 use crate::database::{machine_id, now_milliseconds};
@@ -285,20 +286,17 @@ fn add_task(
     let row = campaign_row(transaction, campaign)?;
     let (kind, table) = (request.kind.to_string(), request.table.as_ref());
     let table = table.map(crate::Digest::as_str);
-    // A task that waits for the windows of its schedule must not keep others waiting with it.
-    let mut alike = transaction.prepare_cached(
-        "SELECT id FROM task WHERE state IN ('waiting', 'running') AND machine = ?1 AND kind = ?2 \
-         AND campaign IS ?3 AND digest IS ?4 AND json_extract(request, '$.deployment') IS ?5 \
-         AND follows IS NULL AND cancel_asked = 0 \
-         AND (schedule IS NULL OR state = 'running') \
-         ORDER BY id LIMIT 1",
+    let follows = find_same_work(
+        transaction,
+        &SameWork {
+            machine,
+            kind: &kind,
+            campaign: row,
+            table,
+            deployment: request.deployment.map(Into::into),
+            is_scheduled: origin.schedule.is_some(),
+        },
     )?;
-    let deployment: Option<&str> = request.deployment.map(Into::into);
-    let follows: Option<TaskId> = alike
-        .query_row(params![machine, kind, row, table, deployment], |row| {
-            row.get(0)
-        })
-        .optional()?;
     let reason = match follows {
         Some(first) => format!("waits for task {first}, which does the same"),
         None => crate::runner::ITS_TURN.to_owned(),
@@ -342,6 +340,42 @@ fn add_task(
         task: fetch_task(transaction, id)?,
         is_new: true,
     })
+}
+
+/// What makes the work of two tasks the same.
+struct SameWork<'a> {
+    machine: i64,
+    kind: &'a str,
+    /// The row of the campaign.
+    campaign: i64,
+    table: Option<&'a str>,
+    deployment: Option<&'a str>,
+    is_scheduled: bool,
+}
+
+/// The task that waits or runs and does this work. One that its schedule holds back must not keep others waiting with
+/// it. The tuning of a schedule measures again, and into other files than that of a person, so neither takes the result
+/// of the other one.
+fn find_same_work(
+    transaction: &Transaction<'_>,
+    work: &SameWork<'_>,
+) -> Result<Option<TaskId>, ServiceError> {
+    let mut alike = transaction.prepare_cached(&format!(
+        "SELECT id FROM task WHERE state IN ('waiting', 'running') AND machine = ?1 AND kind = ?2 \
+         AND campaign IS ?3 AND digest IS ?4 AND json_extract(request, '$.deployment') IS ?5 \
+         AND follows IS NULL AND cancel_asked = 0 \
+         AND (kind <> 'tune' OR (schedule IS NOT NULL) = ?6) AND NOT {IS_HELD_BACK} \
+         ORDER BY id LIMIT 1"
+    ))?;
+    let of_work = params![
+        work.machine,
+        work.kind,
+        work.campaign,
+        work.table,
+        work.deployment,
+        work.is_scheduled
+    ];
+    Ok(alike.query_row(of_work, |row| row.get(0)).optional()?)
 }
 
 /// The row of a campaign, added if no row has its digest.

@@ -1,5 +1,6 @@
 //! The secrets of webhooks, and signatures as Standard Webhooks have them.
 
+use std::fs::File;
 use std::io::{self, ErrorKind, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -27,7 +28,8 @@ pub(super) struct SigningKey([u8; KEY_BYTES]);
 pub(super) struct WebhookSecret([u8; 32]);
 
 impl SigningKey {
-    /// Reads the key, or makes one if there is none, or if others may have read it.
+    /// Reads the key, or makes one if there is none, or if others may have read it. Of concurrent calls, each might make
+    /// another one.
     ///
     /// # Errors
     /// Files, [`ServiceError::Random`].
@@ -112,13 +114,14 @@ pub(super) fn random_message_name() -> Result<String, ServiceError> {
     Ok(format!("msg_{}", files::hexadecimal(&random_salt()?)))
 }
 
-/// Writes the key's file, with mode 0600 from the start.
+/// Writes the key's file, with mode 0600 from the start, so that it outlives a crash of the host as its webhooks do.
 fn write_key(path: &Path, key: &[u8]) -> io::Result<()> {
-    let mut file = NamedTempFile::new_in(path.parent().unwrap_or(path))?;
+    let folder = path.parent().unwrap_or(path);
+    let mut file = NamedTempFile::new_in(folder)?;
     file.write_all(key)?;
     file.as_file().sync_all()?;
     file.persist(path)?;
-    Ok(())
+    File::open(folder)?.sync_all()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
-use service::{PauseRequest, Schedule, ScheduleDefinition};
+use service::{PauseRequest, Schedule, ScheduleDefinition, ScheduleTag};
 use utoipa::IntoParams;
 
 use crate::conditions::{format_etag, revision_from_headers, set_cache_headers};
@@ -69,7 +69,7 @@ pub(crate) async fn find_visible_schedule(
 #[utoipa::path(
     get, path = "/api/v1/schedules/{name}", tag = "schedules", params(("name" = String, Path)),
     responses(
-        (status = 200, description = "The schedule, with its revision as `ETag`", body = Schedule),
+        (status = 200, description = "The schedule, with an `ETag` of its revision and definition", body = Schedule),
         (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),
     )
 )]
@@ -230,7 +230,7 @@ async fn refuse_name_of_others(app: &App, visitor: &Visitor, name: &str) -> Resu
 }
 
 fn schedule_response(status: StatusCode, schedule: Schedule) -> Response {
-    let tag = format_etag(schedule.revision);
+    let tag = format_etag(ScheduleTag::of(&schedule));
     let mut response = (status, Json(schedule)).into_response();
     set_cache_headers(&mut response, &tag, ASK_AGAIN);
     response

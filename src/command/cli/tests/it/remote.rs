@@ -499,18 +499,18 @@ fn schedules_are_listed_paused_resumed_and_removed() {
         let paused = (verb == "pause").then(|| pause.clone());
         let answer = schedule(paused).to_string();
         let args = [verb, "nightly", "--reason", "maintenance"];
-        let (ran, requests) = ask(&args, move |_| Reply::json(200, &answer));
+        let (ran, asked) = ask(&args, move |_| Reply::json(200, &answer));
         assert_eq!(ran.good().out.contains("is paused by ann"), verb == "pause");
-        assert_eq!(
-            requests[0].path,
-            format!("/api/v1/schedules/nightly/{verb}")
-        );
-        assert_eq!(body(&requests[0]), json!({"reason": "maintenance"}));
+        assert_eq!(asked[0].path, format!("/api/v1/schedules/nightly/{verb}"));
+        assert_eq!(body(&asked[0]), json!({"reason": "maintenance"}));
     }
-    let (removed, removing) = ask(&["unschedule", "nightly"], |_| Reply::new(204, &[], ""));
+    let (removed, asked_removal) = ask(&["unschedule", "nightly"], |_| Reply::new(204, &[], ""));
     assert_eq!(removed.good().out, "schedule nightly is removed\n");
     assert_eq!(
-        (&*removing[0].method, &*removing[0].headers["if-match"]),
+        (
+            &*asked_removal[0].method,
+            &*asked_removal[0].headers["if-match"]
+        ),
         ("DELETE", "*")
     );
 }

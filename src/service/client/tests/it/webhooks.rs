@@ -42,10 +42,10 @@ fn failures_and_redirects_are_told_and_redirects_are_not_followed() {
 #[test]
 fn private_addresses_are_refused_by_number_and_by_name() {
     let server = Server::start(|_| Reply::new(204, &[], ""));
-    let by_number = server.url();
+    let by_number = server.url().replace("http:", "https:");
     let by_name = by_number.replace("127.0.0.1", "localhost");
     assert_ne!(by_number, by_name);
-    for url in [by_number, by_name, "http://[::1]:9/".to_owned()] {
+    for url in [by_number, by_name, "https://[::1]:9/".to_owned()] {
         let refused = sender(false).post_json(&url, &HEADERS, "{}");
         let problem = refused.expect_err(&url);
         assert!(
@@ -54,6 +54,19 @@ fn private_addresses_are_refused_by_number_and_by_name() {
         );
     }
     assert_eq!(server.requests(), []);
+}
+
+/// A webhook may be older than the configuration.
+#[test]
+fn addresses_without_encryption_are_refused_unless_private_ones_are_allowed() {
+    let server = Server::start(|_| Reply::new(204, &[], ""));
+    let url = format!("{}/credential", server.url());
+    let refused = sender(false).post_json(&url, &HEADERS, "{}");
+    let problem = refused.expect_err("refused");
+    assert!(problem.contains("is not encrypted"), "{problem}");
+    assert!(!problem.contains("credential"), "{problem}");
+    assert_eq!(server.requests(), []);
+    assert_eq!(sender(true).post_json(&url, &HEADERS, "{}"), Ok(204));
 }
 
 #[test]

@@ -6,8 +6,8 @@ use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use service::{
     ExpectedRevision, Overrides, PauseRequest, ReleaseAction, ReleaseChannel, Schedule,
-    ScheduleDefinition, ScheduleEvents, Scope, ServiceError, Slice, Task, TaskFilter, TaskKind,
-    TaskRequest,
+    ScheduleDefinition, ScheduleEvents, ScheduleTag, Scope, ServiceError, Slice, Task, TaskFilter,
+    TaskKind, TaskRequest,
 };
 
 use crate::bed::{Bed, MACHINE, actor, choosing};
@@ -252,14 +252,14 @@ fn after_three_failures_in_a_row_a_schedule_pauses_itself_and_says_so() {
         assert_eq!(schedule.failures, failures, "{day}");
         assert_eq!(schedule.paused.is_some(), failures == 3, "{day}");
     }
-    let pause = |bed: &Bed| bed.service().read_schedule("nightly").unwrap().paused;
-    let paused = pause(&bed).unwrap();
+    let paused = bed.service().read_schedule("nightly").unwrap().paused;
+    let paused = paused.unwrap();
     assert_eq!(paused.by, "service");
     assert!(paused.reason.contains("3 failures in a row"), "{paused:?}");
     assert!(paused.reason.contains("has no table"), "{paused:?}");
     assert_eq!(bed.audit("schedule.pause")[0]["actor"], "service");
-    let told = |bed: &Bed| {
-        let problems = bed.service().list_problems();
+    let told = |tested: &Bed| {
+        let problems = tested.service().list_problems();
         problems
             .iter()
             .any(|problem| problem.contains("the schedule `nightly` has paused itself"))
@@ -329,11 +329,99 @@ fn a_campaign_is_tuned_again_when_its_last_tuning_is_too_old() {
         assert_eq!(bed.tasks().len(), count, "{time}");
         bed.end_tasks("2026-03-27T12:00:02Z");
     }
-    // The second one was not carried out, and the next attempt takes an hour.
-    bed.pass_to("2026-04-06T12:59:59Z");
+    // The second one was not carried out, and the next one comes a day later.
+    bed.pass_to("2026-04-07T11:59:59Z");
     assert_eq!(bed.tasks().len(), 2);
-    bed.pass_to("2026-04-06T13:00:03Z");
+    bed.pass_to("2026-04-07T12:00:03Z");
     assert_eq!(bed.tasks().len(), 3);
+    // Somebody cancels it, later.
+    bed.set_clock("2026-04-09T18:00:00Z");
+    let at: Timestamp = "2026-04-09T18:00:00Z".parse().unwrap();
+    let cancel = "UPDATE task SET state = 'cancelled', ended_at = ?1 WHERE id = 3";
+    bed.database()
+        .execute(cancel, [at.as_millisecond()])
+        .unwrap();
+    bed.pass_to("2026-04-10T17:59:59Z");
+    assert_eq!(bed.tasks().len(), 3);
+    bed.pass_to("2026-04-10T18:00:01Z");
+    assert_eq!(bed.tasks().len(), 4);
+}
+
+/// Two files with the same campaign have one row, which has the path of the one that was submitted first.
+#[test]
+fn the_age_of_a_tuning_is_that_of_the_file_although_another_one_has_the_same_campaign() {
+    let bed = berlin();
+    std::fs::write(bed.folder().join("tuning/copy.yaml"), CAMPAIGN).unwrap();
+    let definition = |file: &str| {
+        let mut definition = tuning("");
+        definition.task.campaign = Some(format!("tuning/{file}.yaml"));
+        definition.events.age_days = Some(10);
+        definition
+    };
+    for file in ["small", "copy"] {
+        bed.put(file, &definition(file)).unwrap();
+    }
+    bed.pass_to("2026-03-27T12:00:01Z");
+    assert_eq!(bed.tasks().len(), 2);
+    bed.end_tasks("2026-03-27T12:00:02Z");
+    bed.pass_to("2026-03-30T12:00:00Z");
+    assert_eq!(bed.tasks().len(), 2);
+}
+
+#[test]
+fn schedules_that_do_the_same_work_wait_for_one_of_them_that_nothing_holds_back() {
+    let bed = berlin();
+    let windowed = ScheduleDefinition {
+        windows: vec!["22:00-06:00".to_owned()],
+        ..tuning("0 15 * * *")
+    };
+    bed.put("a", &windowed).unwrap();
+    for name in ["b", "c", "d"] {
+        bed.put(name, &tuning("0 15 * * *")).unwrap();
+    }
+    bed.pass_to("2026-03-27T14:00:00Z");
+    let followed = || -> Vec<Option<u64>> {
+        let tasks = bed.tasks().into_iter();
+        tasks.map(|task| task.follows).collect()
+    };
+    assert_eq!(followed(), [None, None, Some(2), Some(2)]);
+    // A person's tuning has other results.
+    let service = bed.service();
+    let by_hand = service.submit_task(&admin(), &tuning("").task, None);
+    assert_eq!(by_hand.unwrap().task.follows, None);
+    // Once a schedule is held back, others go on without it.
+    service
+        .pause_schedule(&admin(), "b", &because("maintenance"))
+        .unwrap();
+    assert_eq!(followed(), [None, None, None, Some(3), None]);
+    let replaced = ScheduleDefinition {
+        windows: vec!["22:00-06:00".to_owned()],
+        ..tuning("0 15 * * *")
+    };
+    service
+        .put_schedule(&admin(), "c", &replaced, ExpectedRevision::Any)
+        .unwrap();
+    assert_eq!(followed(), [None, None, None, None, None]);
+}
+
+/// The trigger stands for somebody who changes the schedule after the service has read it.
+#[test]
+fn a_schedule_that_is_changed_meanwhile_submits_nothing() {
+    let bed = berlin();
+    bed.put("nightly", &tuning("0 2 * * *")).unwrap();
+    let meanwhile = "CREATE TRIGGER meanwhile AFTER INSERT ON task BEGIN \
+                     UPDATE schedule SET revision = revision + 1; END";
+    bed.database().execute(meanwhile, []).unwrap();
+    bed.pass_to("2026-03-28T06:00:00Z");
+    assert_eq!(bed.tasks(), []);
+    assert_eq!(bed.audit("task.submit").len(), 0);
+    let schedule = bed.service().read_schedule("nightly").unwrap();
+    assert_eq!((schedule.failures, schedule.last_task), (0, None));
+    bed.database()
+        .execute("DROP TRIGGER meanwhile", [])
+        .unwrap();
+    bed.pass_to("2026-03-28T06:01:00Z");
+    assert_eq!(bed.tasks().len(), 1);
 }
 
 #[test]
@@ -367,7 +455,16 @@ fn schedules_are_replaced_and_removed_only_as_expected() {
     let waits = remove(ExpectedRevision::Any);
     assert!(matches!(waits, Err(ServiceError::Conflict(why)) if why.contains("task 1")));
     bed.end_tasks("2026-03-28T06:00:00Z");
-    remove(ExpectedRevision::Any).unwrap();
+    // A restored schedule may have the revision of another one.
+    let shown = service.read_schedule("nightly").unwrap();
+    let tag = ScheduleTag::of(&shown);
+    assert_eq!(tag.to_string().parse(), Ok(tag));
+    assert!(tag.to_string().starts_with(&format!("{}-", shown.revision)));
+    let mut other = shown.clone();
+    other.definition.times = Some("0 3 * * *".to_owned());
+    let refused_tag = remove(ExpectedRevision::Same(ScheduleTag::of(&other)));
+    assert!(matches!(refused_tag, Err(ServiceError::Outdated { .. })));
+    remove(ExpectedRevision::Same(tag)).unwrap();
     assert!(matches!(
         remove(ExpectedRevision::Any),
         Err(ServiceError::NotFound { .. })

@@ -320,6 +320,163 @@ fn a_receiver_that_hangs_delays_neither_others_nor_the_end() {
     assert_eq!(receivers.received().len(), 2);
 }
 
+/// The trigger stands for a full disk.
+#[test]
+fn a_message_whose_delivery_cannot_be_recorded_is_not_sent_again() {
+    let bed = Bed::new();
+    bed.service().divide_waiting_times(50);
+    let (_, webhook) = bed.webhook("https://site.example/", &[], &[]);
+    bed.service().test_webhook(&admin(), webhook.id).unwrap();
+    let full =
+        "CREATE TRIGGER full BEFORE UPDATE ON message BEGIN SELECT raise(ABORT, 'full'); END";
+    bed.database().execute(full, []).unwrap();
+    let receivers = Receivers::default();
+    let refused = || {
+        let problems = bed.service().list_problems();
+        problems.iter().any(|problem| problem.contains("outbox"))
+    };
+    let began = Instant::now();
+    bed.deliver_until(&receivers, || {
+        // Long enough for another two rounds.
+        let is_later = began.elapsed() > Duration::from_secs(4);
+        if is_later && refused() {
+            bed.database()
+                .execute("DROP TRIGGER IF EXISTS full", [])
+                .unwrap();
+        }
+        bed.shown(webhook.id).delivered_at.is_some()
+    });
+    assert_eq!(receivers.received().len(), 1);
+}
+
+#[test]
+fn receivers_that_fail_and_hang_leave_deliveries_for_others() {
+    let bed = Bed::new();
+    let service = bed.service();
+    let start: jiff::Timestamp = START.parse().unwrap();
+    service.stop_clock_at(start);
+    let hanging = (0..8).map(|number| {
+        let url = format!("https://hangs.example/{number}");
+        bed.webhook(&url, &[], &[]).1.id
+    });
+    let hanging: Vec<u64> = hanging.collect();
+    for id in hanging.iter().flat_map(|&id| [id, id]) {
+        service.test_webhook(&admin(), id).unwrap();
+    }
+    // Each has failed once.
+    let failing = Receivers::answering(Ok(500));
+    bed.deliver_until(&failing, || failing.received().len() >= 16);
+    let other = bed.webhook("https://site.example/", &[], &[]).1.id;
+    service.stop_clock_at(start + jiff::SignedDuration::from_secs(5));
+    let (hold, held) = mpsc::channel::<()>();
+    let held = Arc::new(Mutex::new(held));
+    let begun = Arc::new(Mutex::new(0));
+    let begun_by_sender = Arc::clone(&begun);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let send = move |message: &OutgoingMessage| {
+            if message.url.contains("hangs") {
+                *begun_by_sender.lock().unwrap() += 1;
+                // Until the test ends.
+                let _ = held.lock().unwrap().recv();
+            }
+            Ok(204)
+        };
+        scope.spawn(|| bed.service().deliver_messages(&stop, send));
+        wait_for("the hanging deliveries", || *begun.lock().unwrap() == 4);
+        service.test_webhook(&admin(), other).unwrap();
+        wait_for("the other message", || {
+            bed.shown(other).delivered_at.is_some()
+        });
+        stop.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(*begun.lock().unwrap(), 4);
+    drop(hold);
+}
+
+#[test]
+fn a_clock_that_was_ahead_does_not_hold_messages_up() {
+    let bed = Bed::new();
+    let (_, webhook) = bed.webhook("https://site.example/", &[], &[]);
+    bed.service()
+        .stop_clock_at("2036-11-27T12:00:00Z".parse().unwrap());
+    bed.service().test_webhook(&admin(), webhook.id).unwrap();
+    let failing = Receivers::answering(Ok(500));
+    bed.deliver_until(&failing, || bed.shown(webhook.id).problem.is_some());
+    bed.service().stop_clock_at(START.parse().unwrap());
+    bed.deliver_until(&Receivers::default(), || {
+        bed.shown(webhook.id).delivered_at.is_some()
+    });
+}
+
+#[test]
+fn a_webhook_that_is_removed_during_a_delivery_leaves_no_problem() {
+    let bed = Bed::new();
+    let service = bed.service();
+    let (_, webhook) = bed.webhook("https://site.example/", &[], &[]);
+    service.test_webhook(&admin(), webhook.id).unwrap();
+    // The next failure is worth a warning.
+    bed.database()
+        .execute("UPDATE message SET attempts = 3", [])
+        .unwrap();
+    let (other, removed) = (bed.webhook("https://site.example/", &[], &[]).1, webhook.id);
+    let stop = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let of_receiver = Arc::clone(service);
+        let send = move |message: &OutgoingMessage| {
+            let body: Value = serde_json::from_str(&message.body).unwrap();
+            if body["data"]["actor"] == "second" {
+                return Ok(204);
+            }
+            of_receiver.remove_webhook(&admin(), removed).unwrap();
+            Ok(500)
+        };
+        scope.spawn(|| service.deliver_messages(&stop, send));
+        wait_for("the removal", || {
+            service.list_webhooks(&admin()).unwrap().len() == 1
+        });
+        // What is delivered after it is recorded after it.
+        let second = service::Actor {
+            name: "second".to_owned(),
+            ..admin()
+        };
+        service.test_webhook(&second, other.id).unwrap();
+        wait_for("the second message", || {
+            bed.shown(other.id).delivered_at.is_some()
+        });
+        stop.store(true, Ordering::Relaxed);
+    });
+    let problems = service.list_problems();
+    assert!(
+        !problems.iter().any(|problem| problem.contains("webhook 1")),
+        "{problems:?}"
+    );
+}
+
+#[test]
+fn webhooks_that_are_made_at_the_same_time_have_secrets_of_one_key() {
+    let bed = Bed::new();
+    let barrier = std::sync::Barrier::new(8);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                barrier.wait();
+                bed.webhook("https://site.example/", &[], &[]);
+            });
+        }
+    });
+    for id in 1..=8 {
+        bed.service().test_webhook(&admin(), id).unwrap();
+    }
+    let receivers = Receivers::default();
+    let ended = |webhook: &Webhook| webhook.delivered_at.is_some() || webhook.problem.is_some();
+    bed.deliver_until(&receivers, || {
+        let all = bed.service().list_webhooks(&admin()).unwrap();
+        all.iter().all(ended)
+    });
+    assert_eq!(receivers.received().len(), 8);
+}
+
 #[test]
 fn messages_outlive_the_service_and_secrets_are_in_no_database() {
     let mut bed = Bed::new();
@@ -357,7 +514,7 @@ fn only_administrators_have_webhooks() {
         events: Vec::new(),
         machines: Vec::new(),
     };
-    let id = bed.webhook("https://site.example/", &[], &[]).1.id;
+    let id = bed.webhook("https://site.example/secret", &[], &[]).1.id;
     let refused = [
         service
             .make_webhook(&others, &new("https://site.example/"))
@@ -399,4 +556,9 @@ fn only_administrators_have_webhooks() {
         .unwrap();
     let actions: Vec<String> = page.items.into_iter().map(|row| row.action).collect();
     assert_eq!(actions, ["webhook.remove", "webhook.create"]);
+    // An address may be a credential.
+    let database = bed.database();
+    let count = "SELECT count(*) FROM audit WHERE details LIKE '%/secret%'";
+    let count: u32 = database.query_row(count, [], |row| row.get(0)).unwrap();
+    assert_eq!(count, 0);
 }

@@ -22,10 +22,10 @@ fn the_secret_of_a_webhook_is_shown_once() {
     assert_eq!(listed.json()[0]["events"], json!(["finding.opened"]));
     site.post("/api/v1/webhooks/1/test", &[], &json!({}))
         .expect(202);
-    let tested = site
+    let listed_again = site
         .send("GET /api/v1/webhooks", &[&bearer], "")
         .expect(200);
-    assert_eq!(tested.json()[0]["waiting"], 1);
+    assert_eq!(listed_again.json()[0]["waiting"], 1);
     let audit = site.send("GET /api/v1/audit", &[&bearer], "").expect(200);
     assert!(!audit.body.contains(&secret));
     site.send("DELETE /api/v1/webhooks/1", &[&bearer], "")

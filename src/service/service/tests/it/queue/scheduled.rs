@@ -2,7 +2,7 @@
 
 use service::{
     ExpectedRevision, PauseRequest, ScheduleDefinition, ScheduleEvents, Slice, Task, TaskFilter,
-    TaskState,
+    TaskKind, TaskRequest, TaskState,
 };
 
 use super::fixture::{Bed, admin, tune, wait_for};
@@ -140,4 +140,51 @@ fn a_schedule_without_node_hours_says_so_and_goes_on_next_month() {
     bed.set_clock(&next_month.to_string());
     let task = bed.newest_of(2);
     assert_eq!(bed.ended(task.id).state, TaskState::Done);
+}
+
+/// A store that has all measurements of a campaign would make every later tuning of it an empty one.
+#[test]
+fn each_tuning_of_a_schedule_has_a_store_of_its_own_and_so_measures_again() {
+    let mut bed = Bed::new("case $1 in tune) end;; *) exit 2;; esac");
+    let by_hand = bed.tune("small");
+    bed.ended(by_hand);
+    bed.set_clock("2026-11-01T12:00:00Z");
+    bed.schedule("nightly", "0 2 * * *", &[]);
+    let store = |tested: &Bed, task: u64| {
+        let file = tested.path(&format!("state/tasks/{task}/campaign.yaml"));
+        let campaign = campaign::Campaign::load(&file).unwrap();
+        campaign.output.store.to_string_lossy().into_owned()
+    };
+    for (night, count) in [(2, 2), (3, 3)] {
+        bed.set_clock(&format!("2026-11-{night:02}T02:00:00Z"));
+        let task = bed.newest_of(count);
+        assert_eq!(bed.ended(task.id).state, TaskState::Done);
+    }
+    assert!(!store(&bed, 1).contains("task-"), "{}", store(&bed, 1));
+    for task in [2, 3] {
+        let own = store(&bed, task);
+        assert!(own.starts_with(&format!(".colltune/task-{task}-")), "{own}");
+    }
+    assert_eq!(bed.calls().len(), 3);
+}
+
+#[test]
+fn a_table_that_a_schedule_made_is_measured_with_its_own_store() {
+    let mut bed = Bed::new("case $1 in tune) end;; *) exit 2;; esac");
+    bed.set_clock("2026-11-01T12:00:00Z");
+    bed.schedule("nightly", "0 2 * * *", &[]);
+    bed.set_clock("2026-11-02T02:00:00Z");
+    let task = bed.newest_of(1);
+    let made = bed.ended(task.id).made.expect("a table");
+    let validate = TaskRequest {
+        kind: TaskKind::Validate,
+        campaign: None,
+        table: Some(made),
+        ..tune("small")
+    };
+    let validated = bed.submit(&validate).task.id;
+    bed.ended(validated);
+    let [tuned, measured] = [1, 2].map(|id| bed.read(&format!("state/tasks/{id}/campaign.yaml")));
+    assert_eq!(measured, tuned);
+    assert!(tuned.contains(".colltune/task-1-"), "{tuned}");
 }

@@ -316,7 +316,7 @@ fn reasons(made: &SiteRules) -> Vec<String> {
 
 #[test]
 fn conditions_of_a_selection_file_become_sizes_and_shapes() {
-    let bcast = r#"{"comm_type=inter": {"algorithm=MPIR_Bcast_inter_remote_send_local_bcast": {}},
+    let bcast_tree = r#"{"comm_type=inter": {"algorithm=MPIR_Bcast_inter_remote_send_local_bcast": {}},
  "comm_type=intra": {
   "comm_size=pow2": {
    "avg_msg_size<=4096": {"algorithm=MPIR_Bcast_intra_binomial": {}},
@@ -327,9 +327,9 @@ fn conditions_of_a_selection_file_become_sizes_and_shapes() {
   "comm_size=any": {
    "comm_hierarchy=parent": {"algorithm=MPIR_Bcast_intra_smp": {}},
    "comm_hierarchy=flat": {"algorithm=MPIR_Bcast_intra_scatter_ring_allgather": {}}}}}"#;
-    let allgather = r#"{"total_msg_size<=6143": {"algorithm=MPIR_Allgather_intra_brucks": {}},
+    let allgather_tree = r#"{"total_msg_size<=6143": {"algorithm=MPIR_Allgather_intra_brucks": {}},
   "total_msg_size=any": {"algorithm=MPIR_Allgather_intra_ring": {}}}"#;
-    let text = selection(&[("bcast", bcast), ("allgather", allgather)]);
+    let text = selection(&[("bcast", bcast_tree), ("allgather", allgather_tree)]);
     let shapes = [
         shape(1, 4),
         shape(1, 6),
@@ -382,16 +382,16 @@ fn conditions_of_a_selection_file_become_sizes_and_shapes() {
 
 #[test]
 fn a_selection_file_tells_operators_apart_and_some_conditions_no_table_can() {
-    let allreduce = r#"{"is_op_built_in=yes": {
+    let allreduce_tree = r#"{"is_op_built_in=yes": {
   "count<pow2": {"algorithm=MPIR_Allreduce_intra_recursive_doubling": {}},
   "count=any": {"algorithm=MPIR_Allreduce_intra_reduce_scatter_allgather": {}}},
  "is_op_built_in=no": {"algorithm=MPIR_Allreduce_intra_recursive_doubling": {}}}"#;
-    let allgather = r#"{"count<=100": {"algorithm=MPIR_Allgather_intra_brucks": {}},
+    let allgather_tree = r#"{"count<=100": {"algorithm=MPIR_Allgather_intra_brucks": {}},
   "count=any": {"algorithm=MPIR_Allgather_intra_ring": {}}}"#;
     let reduce = r#"{"algorithm=MPIR_Reduce_intra_binomial": {"k=4": {}}}"#;
     let trees = [
-        ("allreduce", allreduce),
-        ("allgather", allgather),
+        ("allreduce", allreduce_tree),
+        ("allgather", allgather_tree),
         ("reduce", reduce),
     ];
     let text = selection(&trees);

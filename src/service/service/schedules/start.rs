@@ -117,8 +117,9 @@ impl Service {
         if let Some(next) = next.filter(|next| next.timestamp() <= now) {
             return Ok(Some(Due::Time(next)));
         }
-        let is_within = |pause: i64, since: Option<i64>| {
-            since.is_some_and(|at| (at..at.saturating_add(pause)).contains(&now.as_millisecond()))
+        let is_within = |pause: i64, begun_at: Option<i64>| {
+            begun_at
+                .is_some_and(|at| (at..at.saturating_add(pause)).contains(&now.as_millisecond()))
         };
         if stored.is_active || is_within(EVENT_PAUSE, stored.submitted_at) {
             return Ok(None);

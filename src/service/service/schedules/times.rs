@@ -80,11 +80,12 @@ fn split_times(text: &str) -> Option<Vec<String>> {
     let (minutes, hours) = (list_values(fields.next()?)?, list_values(fields.next()?)?);
     let days: Vec<&str> = fields.collect();
     let days = days.join(" ");
-    let times = hours.iter().flat_map(|hour| {
-        let of_hour = minutes.iter().map(move |minute| (minute, hour));
-        of_hour.map(|(minute, hour)| format!("{minute} {hour} {days}"))
-    });
-    Some(times.collect())
+    let mut times = Vec::new();
+    for hour in &hours {
+        let of_hour = minutes.iter();
+        times.extend(of_hour.map(|minute| format!("{minute} {hour} {days}")));
+    }
+    Some(times)
 }
 
 /// The values of a field of numbers, lists and ranges; `None` if it has anything else.

@@ -88,7 +88,7 @@ impl Deliveries {
 
     /// Whether one more delivery may begin, to a doubtful receiver or another one.
     fn has_place(&self, is_doubtful: bool) -> bool {
-        let doubtful = self.busy.values().filter(|&&is_doubtful| is_doubtful);
+        let doubtful = self.busy.values().filter(|&&of_busy| of_busy);
         self.busy.len() < MOST_AT_ONCE && (!is_doubtful || doubtful.count() < MOST_DOUBTFUL)
     }
 }

@@ -25,8 +25,18 @@ pub(crate) struct Datatypes {
     keyval: c_int,
     /// The datatypes seen so far; some may have been freed. Held while an attribute is read or set, so that threads which
     /// use a datatype for the first time get the same flag. [`on_delete`] does not take it.
-    known: Mutex<Vec<(MPI_Datatype, HandleLiveness)>>,
+    known: Mutex<Vec<KnownDatatype>>,
 }
+
+/// A datatype that calls have used.
+#[derive(Debug)]
+struct KnownDatatype {
+    datatype: MPI_Datatype,
+    liveness: HandleLiveness,
+}
+
+// SAFETY: handles of MPI are valid in all threads.
+unsafe impl Send for KnownDatatype {}
 
 impl Datatypes {
     /// Creates the key.
@@ -47,10 +57,10 @@ impl Datatypes {
     pub(crate) fn close(&self) {
         let mut keyval = self.keyval;
         let known = std::mem::take(&mut *lock(&self.known));
-        for (datatype, life) in known {
-            if life.load(Ordering::Acquire) {
+        for used in known {
+            if used.liveness.load(Ordering::Acquire) {
                 // SAFETY: the datatype is there as long as it lives; ours.
-                unsafe { ffi::PMPI_Type_delete_attr(datatype, keyval) };
+                unsafe { ffi::PMPI_Type_delete_attr(used.datatype, keyval) };
             }
         }
         // SAFETY: ours, given back once.
@@ -101,8 +111,11 @@ impl Datatypes {
                 drop(Arc::from_raw(share));
             }
             check_code("MPI_Type_set_attr", set_code)?;
-            known.retain(|(_, liveness)| liveness.load(Ordering::Relaxed));
-            known.push((datatype, Arc::clone(&life)));
+            known.retain(|used| used.liveness.load(Ordering::Relaxed));
+            known.push(KnownDatatype {
+                datatype,
+                liveness: Arc::clone(&life),
+            });
             Ok(life)
         }
     }

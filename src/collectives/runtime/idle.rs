@@ -73,7 +73,7 @@ impl Dispatcher {
         // SAFETY: the caller promises that the communicator is a valid intracommunicator.
         let members: HashSet<c_int> = unsafe { world_ranks(communicator)? }.into_iter().collect();
         let mut idle: Vec<IdleCommunicator> = Vec::new();
-        for state in self.attributes.live() {
+        for state in self.live_states() {
             // SAFETY: states that are live have not been freed.
             let (other, attached) = unsafe { ((*state).communicator, &(*state).attached) };
             let Ok(attached) = attached else {

@@ -11,7 +11,7 @@
 //! Where threads call MPI at the same time, each of the program's communicators has one of the library's instead, which is
 //! freed with it ([`crate::threads`]).
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, HashSet};
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
@@ -75,7 +75,7 @@ impl Dispatcher {
             unsafe { (*state).attached = pass_on_all(FallbackReason::NoCommunicator) };
         }
         if self.has_base_within(members) {
-            self.attributes.base.replace(None);
+            self.base().replace(None);
         }
     }
 
@@ -84,15 +84,27 @@ impl Dispatcher {
         self.has_base_within(members) || !self.held_within(members).is_empty()
     }
 
+    /// All states, which no other thread uses or frees.
+    pub(crate) fn live_states(&self) -> Vec<*mut State> {
+        debug_assert!(!self.is_multiple, "other threads use and free states");
+        self.attributes.live()
+    }
+
+    /// The base, if there is one.
+    fn base(&self) -> &RefCell<Option<PrivateCommunicator>> {
+        debug_assert!(!self.is_multiple, "threads share no base");
+        &self.attributes.base
+    }
+
     /// Whether there is a base whose ranks are among some.
     fn has_base_within(&self, members: &HashSet<c_int>) -> bool {
-        let base = self.attributes.base.borrow();
+        let base = self.base().borrow();
         base.as_ref().is_some_and(|own| own.held.is_within(members))
     }
 
     /// Whether we have any communicator of the library.
     pub(crate) fn holds_any(&self) -> bool {
-        self.attributes.base.borrow().is_some() || !self.held_communicators().is_empty()
+        self.base().borrow().is_some() || !self.held_communicators().is_empty()
     }
 
     /// The numbers of our communicators of the library whose ranks are among some.
@@ -116,7 +128,7 @@ impl Dispatcher {
             let private = unsafe { private_of(*state) };
             private.is_some_and(|private| numbers.contains(&private.held.number))
         };
-        self.attributes.live().into_iter().filter(uses).collect()
+        self.live_states().into_iter().filter(uses).collect()
     }
 
     /// # Safety
@@ -274,7 +286,7 @@ impl Dispatcher {
     ///
     /// As in [`Self::share_or_duplicate`].
     unsafe fn sharable(&self, on: MPI_Comm) -> Option<Sharable> {
-        if let Some(base) = &*self.attributes.base.borrow() {
+        if let Some(base) = &*self.base().borrow() {
             // SAFETY: the caller promises that `on` is a valid intracommunicator; the base is ours.
             let members = unsafe { ranks_in(base.communicator.raw(), on).ok()? };
             // SAFETY: a constant of the library.
@@ -319,12 +331,12 @@ impl Dispatcher {
                 attached.private = None;
             }
         }
-        self.attributes.base.replace(Some(base));
+        self.base().replace(Some(base));
     }
 
     /// Lets communicators whose ranks are among some be served, if they have not been because we had too many.
     fn admit_refused(&self, members: &HashSet<c_int>) {
-        for state in self.attributes.live() {
+        for state in self.live_states() {
             // SAFETY: states that are live have not been freed, nor have their communicators.
             unsafe {
                 let awaits_base = (*state).awaits_base;
@@ -344,7 +356,7 @@ impl Dispatcher {
             let private = unsafe { private_of(state)? };
             Some((private.held.number, state))
         };
-        let live = self.attributes.live().into_iter();
+        let live = self.live_states().into_iter();
         live.filter_map(with_number).collect()
     }
 }

@@ -39,6 +39,32 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use exec::{ExecError, check_code};
 use mpi::ffi;
+use table::dispatch::CommunicatorRules;
+
+use crate::CallSummary;
+use crate::attach::ErrorHandler;
+use crate::datatypes::Datatypes;
+use crate::recent::RecentStates;
+use crate::versions::{Version, Versions};
+use crate::watch::Watch;
+use crate::wrong::Answers;
+
+/// What threads share must be made for it, as far as it has no addresses of a communicator's own; here the compiler checks
+/// that.
+const _: () = {
+    const fn check_is_shared<T: Sync>() {}
+    check_is_shared::<Version>();
+    check_is_shared::<Versions>();
+    check_is_shared::<CommunicatorRules>();
+    check_is_shared::<Answers>();
+    check_is_shared::<Datatypes>();
+    check_is_shared::<RecentStates>();
+    check_is_shared::<Mutex<Watch>>();
+    check_is_shared::<Mutex<CallSummary>>();
+    check_is_shared::<CallCounter>();
+    check_is_shared::<BusyFlag>();
+    check_is_shared::<ErrorHandler>();
+};
 
 /// Locks something for a moment, also after a panic: what is locked is never left half changed.
 pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -51,12 +51,22 @@ struct SameMemory {
 /// What the library has said about arguments. It is asked by calls on a communicator of this process alone.
 #[derive(Debug, Default)]
 pub(crate) struct Answers {
-    operations: Mutex<Vec<LibraryAnswer<(MPI_Op, MPI_Datatype)>>>,
+    operations: Mutex<Vec<LibraryAnswer<Operation>>>,
     /// By collective, for one element and for more.
     same_buffers: Mutex<Vec<LibraryAnswer<(Collective, bool)>>>,
     /// By the output of an exscan on the first rank.
     missing_outputs: Mutex<Vec<LibraryAnswer<MissingOutput>>>,
 }
+
+/// An operator, and the datatype of what it combines.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Operation {
+    operator: MPI_Op,
+    datatype: MPI_Datatype,
+}
+
+// SAFETY: handles of MPI are valid in all threads.
+unsafe impl Send for Operation {}
 
 /// What a program gives as the output of an exscan on the first rank, where MPI says that it is not significant (MPI 4.0,
 /// section 6.11.2). Some libraries look at it all the same, and refuse the call.
@@ -185,7 +195,7 @@ impl Answers {
         if !is_predefined(operator) {
             return true;
         }
-        let question = (operator, datatype);
+        let question = Operation { operator, datatype };
         let is_refused = answer_once(&self.operations, question, || {
             let call = |send, recv| {
                 RawCall::new(Collective::Allreduce, send, recv, 1, datatype).with_operator(operator)

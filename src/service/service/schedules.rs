@@ -61,7 +61,7 @@ pub struct ScheduleTag {
 
 impl ScheduleTag {
     /// The tag of a schedule.
-    pub fn of(schedule: &Schedule) -> Self {
+    pub fn from_schedule(schedule: &Schedule) -> Self {
         let content = json!([schedule.definition, schedule.paused]).to_string();
         let digest: [u8; 32] = Sha256::digest(content).into();
         Self {
@@ -437,7 +437,7 @@ fn check_expected(
         ExpectedRevision::At(revision) => {
             found.is_some_and(|schedule| schedule.revision == revision)
         }
-        ExpectedRevision::Same(tag) => found.map(ScheduleTag::of) == Some(tag),
+        ExpectedRevision::Same(tag) => found.map(ScheduleTag::from_schedule) == Some(tag),
     };
     if is_as_expected {
         Ok(())

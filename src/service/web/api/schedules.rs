@@ -230,7 +230,7 @@ async fn refuse_name_of_others(app: &App, visitor: &Visitor, name: &str) -> Resu
 }
 
 fn schedule_response(status: StatusCode, schedule: Schedule) -> Response {
-    let tag = format_etag(ScheduleTag::of(&schedule));
+    let tag = format_etag(ScheduleTag::from_schedule(&schedule));
     let mut response = (status, Json(schedule)).into_response();
     set_cache_headers(&mut response, &tag, ASK_AGAIN);
     response

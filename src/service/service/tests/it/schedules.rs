@@ -457,12 +457,12 @@ fn schedules_are_replaced_and_removed_only_as_expected() {
     bed.end_tasks("2026-03-28T06:00:00Z");
     // A restored schedule may have the revision of another one.
     let shown = service.read_schedule("nightly").unwrap();
-    let tag = ScheduleTag::of(&shown);
+    let tag = ScheduleTag::from_schedule(&shown);
     assert_eq!(tag.to_string().parse(), Ok(tag));
     assert!(tag.to_string().starts_with(&format!("{}-", shown.revision)));
     let mut other = shown.clone();
     other.definition.times = Some("0 3 * * *".to_owned());
-    let refused_tag = remove(ExpectedRevision::Same(ScheduleTag::of(&other)));
+    let refused_tag = remove(ExpectedRevision::Same(ScheduleTag::from_schedule(&other)));
     assert!(matches!(refused_tag, Err(ServiceError::Outdated { .. })));
     remove(ExpectedRevision::Same(tag)).unwrap();
     assert!(matches!(

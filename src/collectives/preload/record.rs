@@ -416,6 +416,9 @@ unsafe fn regular_arguments(
     on: &CommunicatorRecord,
 ) -> CallArguments {
     let collective = call.collective;
+    if on.is_inter {
+        return CallArguments::on_intercommunicator(collective as u8, Form::Blocking);
+    }
     let is_root = call.root == on.rank;
     let sends = match collective {
         Collective::Gather => !is_root,
@@ -469,6 +472,9 @@ unsafe fn irregular_arguments(
     on: &CommunicatorRecord,
 ) -> CallArguments {
     let collective = call.collective;
+    if on.is_inter {
+        return CallArguments::on_intercommunicator(collective as u8, Form::Blocking);
+    }
     let buffers = call.significant_buffers(on.rank);
     // The blocks that tell the length of the call as tables have it, where this rank knows them.
     let blocks = match collective {

@@ -77,6 +77,20 @@ pub(super) struct CallArguments {
 }
 
 impl CallArguments {
+    /// What is recorded of a call on an intercommunicator: none of the arguments that MPI may ignore there.
+    #[cold]
+    pub(super) const fn on_intercommunicator(collective: u8, form: Form) -> Self {
+        Self {
+            collective,
+            form,
+            bytes: None,
+            datatype: None,
+            operator: None,
+            is_in_place: false,
+            root: None,
+        }
+    }
+
     /// The shape with a class of communicators in one word, which is not 0.
     #[inline]
     pub(super) fn pack(&self, class: u8) -> u64 {

@@ -271,6 +271,33 @@ fn every_shape_of_call_is_told_apart_mpi() {
     assert_eq!(MadeBy::ALL.len(), 7);
 }
 
+#[test]
+fn arguments_that_mpi_ignores_on_intercommunicators_are_not_read() {
+    let prepared = Prepared::new("recorded.c", &[]);
+    let (text, profile) = prepared.record(&["groups"], 3, &[]);
+    for collective in [
+        "gather",
+        "scatter",
+        "reduce",
+        "alltoallv",
+        "alltoallw",
+        "allgatherv",
+    ] {
+        let calls = total(&profile, |call| call.collective == collective);
+        assert_eq!((calls.calls, calls.bytes), (3, 0), "{collective}: {text}");
+    }
+    for call in profile.calls.keys() {
+        let communicator = call.communicator.as_ref().expect("few communicators");
+        assert_eq!(communicator.made_by, MadeBy::Intercommunicator, "{call:?}");
+        let read = (
+            call.bytes,
+            call.datatype.as_deref(),
+            call.operator.as_deref(),
+        );
+        assert_eq!((read, call.root), ((None, None, None), None), "{call:?}");
+    }
+}
+
 /// Checks that a program that prints what it calls has these calls in its profile, of both ranks.
 fn check_counted(what: &str, flags: &[&str], more: &[(&str, &str)]) {
     let prepared = Prepared::new("counted.c", flags);

@@ -11,11 +11,11 @@
 //! # Waiting for late ranks
 //!
 //! No message is sent between `MPI_Init` and `MPI_Finalize`. Ranks store the times at which they arrive in some of the
-//! blocking calls in which each rank waits for all others, and compare them when the program ends (`ending.rs`). All ranks
-//! choose the same calls: by a hash of the communicator and of the
-//! number of the call on it. Each row has a level, and only one call of 2 to the power of that is kept. When a row has too
-//! many samples, its level rises, and those that are above it go. So frequent shapes and rare ones have samples, of the
-//! whole run, and a sample that all ranks of a communicator have kept can be compared.
+//! blocking calls in which each rank waits for all others, and compare them when the program ends (`ending.rs`). All
+//! ranks choose the same calls: by a hash of the communicator and of the number of the call on it. Each row has a
+//! level, and only one call of 2 to the power of that is kept. When a row has too many samples, its level rises, and
+//! those that are above it go. So frequent shapes and rare ones have samples, of the whole run, and a sample that all
+//! ranks of a communicator have kept can be compared.
 //!
 //! # What remains of a killed job
 //!

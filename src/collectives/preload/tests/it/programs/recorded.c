@@ -164,16 +164,14 @@ static void groups(void) {
     if (is_alone) {
         MPI_Gather(in, 3, MPI_INT, NULL, 0, unset, root, both);
         MPI_Scatter(NULL, 0, unset, out, 3, MPI_INT, root, both);
-        MPI_Reduce(in, NULL, 3, MPI_INT, MPI_SUM, root, both);
     } else if (root == MPI_ROOT) {
         MPI_Gather(NULL, 0, unset, out, 3, MPI_INT, root, both);
         MPI_Scatter(in, 3, MPI_INT, NULL, 0, unset, root, both);
-        MPI_Reduce(NULL, out, 3, MPI_INT, MPI_SUM, root, both);
     } else {
         MPI_Gather(NULL, 0, unset, NULL, 0, unset, root, both);
         MPI_Scatter(NULL, 0, unset, NULL, 0, unset, root, both);
-        MPI_Reduce(NULL, NULL, 0, MPI_INT, MPI_SUM, root, both);
     }
+    MPI_Reduce(in, out, 3, MPI_INT, MPI_SUM, root, both);
     MPI_Alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, both);
     MPI_Alltoallw(in, counts, bytes, types, out, counts, bytes, types, both);
     MPI_Allgatherv(in, 3, MPI_INT, out, counts, places, MPI_INT, both);

@@ -215,7 +215,11 @@ impl Counts {
     /// # Safety
     ///
     /// `requests` is null or has `count` valid requests.
-    unsafe fn find_collectives(&self, count: c_int, requests: Requests) -> Option<GivenRequests> {
+    unsafe fn find_collectives(
+        &self,
+        count: c_int,
+        requests: Requests,
+    ) -> Option<GivenRequests<usize>> {
         // SAFETY: the caller promises that `requests` is null or has `count` requests.
         let numbers = unsafe { given_numbers(count, requests)? };
         self.lock_calls().find_given(numbers)

@@ -5,15 +5,17 @@
 //! A hook hands a call to the [`Recorder`] before anything else decides about it. The recorder reads the clock before and
 //! after the call, and then looks up three things: the communicator (`communicators.rs`), the shape of the call
 //! (`shapes.rs`) and its row in this rank's region of memory (`memory.rs`). All tables have a fixed size, so a recording
-//! takes the same memory after any number of calls. Calls that find no place count in a row for others.
+//! takes the same memory after any number of calls. Calls that find no place count in a row for others, and so do those
+//! that fail, whose arguments may be wrong.
 //!
 //! # Waiting for late ranks
 //!
-//! No message is sent during the program. Ranks store the times at which they arrive in some blocking calls, and compare
-//! them when the program ends (`ending.rs`). All ranks choose the same calls: by a hash of the communicator and of the
-//! number of the call on it. Each row has a level, and only one call of 2 to the power of that is kept. When a row has too
-//! many samples, its level rises, and those that are above it go. So frequent shapes and rare ones have samples, of the
-//! whole run, and a sample that all ranks of a communicator have kept can be compared.
+//! No message is sent between `MPI_Init` and `MPI_Finalize`. Ranks store the times at which they arrive in some of the
+//! blocking calls in which each rank waits for all others, and compare them when the program ends (`ending.rs`). All
+//! ranks choose the same calls: by a hash of the communicator and of the number of the call on it. Each row has a
+//! level, and only one call of 2 to the power of that is kept. When a row has too many samples, its level rises, and
+//! those that are above it go. So frequent shapes and rare ones have samples, of the whole run, and a sample that all
+//! ranks of a communicator have kept can be compared.
 //!
 //! # What remains of a killed job
 //!
@@ -52,7 +54,7 @@ use crate::handle::Handle;
 use clock::node_now;
 use communicators::{CommunicatorRecord, Communicators};
 use memory::{ROWS, ReadSample, Region, SAMPLES};
-use shapes::{CallArguments, NamedHandles};
+use shapes::{CallArguments, NamedHandles, waits_for_all};
 
 pub(crate) use ending::{finish_recording, write_part_at_exit};
 pub(crate) use positions::{Positions, positions_of};
@@ -65,6 +67,8 @@ static RECORDER: AtomicPtr<Recorder> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The most samples of a row.
 const SAMPLES_OF_ROW: u16 = 64;
+/// The row for calls that find no place or that the library refuses.
+const OTHERS: usize = 0;
 /// The most rows that are looked at for one shape.
 const PROBES: usize = 8;
 /// The interval in nanoseconds at which a rank looks whether the node's profile should be written.
@@ -105,13 +109,21 @@ struct RowSampling {
     samples: u16,
 }
 
+/// What a call with a request counts for.
+#[derive(Clone, Copy, Debug)]
+struct RecordedCall {
+    row: usize,
+    /// The length, if it is known.
+    bytes: u64,
+}
+
 /// What only this rank uses.
 #[derive(Debug)]
 struct OwnState {
     communicators: Communicators,
     named: NamedHandles,
     sampling: Box<[RowSampling; ROWS]>,
-    requests: RequestTracker,
+    requests: RequestTracker<RecordedCall>,
 }
 
 /// Records the calls of this rank.
@@ -142,6 +154,10 @@ struct Span {
 impl Span {
     fn nanoseconds(self) -> u64 {
         self.end.saturating_sub(self.start)
+    }
+
+    fn seconds(self) -> f64 {
+        self.nanoseconds() as f64 / 1e9
     }
 }
 
@@ -202,49 +218,66 @@ impl Recorder {
             start,
             end: node_now(),
         };
-        self.record_call(on.communicator(), span, describe);
+        self.record_call(on.communicator(), span, code, describe);
         IS_INSIDE.set(false);
         code
     }
 
-    /// Records a call that has been made, and returns its row.
+    /// Records a call that has been made with this outcome, and returns what it counts for.
     #[inline(always)]
     fn record_call(
         &self,
         on: MPI_Comm,
         span: Span,
+        code: c_int,
         describe: impl FnOnce(&mut NamedHandles, &CommunicatorRecord) -> CallArguments,
-    ) -> Option<usize> {
+    ) -> Option<RecordedCall> {
         // SAFETY: a constant of the library.
         if on == unsafe { ffi::RSMPI_COMM_NULL } {
             return None;
         }
         let region = self.group.own_region();
-        let row = self.with_own_state(|own| {
-            // SAFETY: the program's call was made on this communicator, which is not null and so valid.
+        let recorded = self.with_own_state(|own| {
+            if code != 0 {
+                // Whatever the library has refused, it may refuse again, by an error handler that ends the program.
+                add_to_row(region, OTHERS, span, 1, 0);
+                return None;
+            }
+            // SAFETY: the program's call has succeeded on this communicator, which is not null and so valid.
             let communicator = unsafe { own.communicators.find_record(on, region)? };
             let arguments = describe(&mut own.named, communicator);
             let row = find_row(region, arguments.pack(communicator.class));
-            add_to_row(region, row, span, &arguments);
+            let bytes = arguments.bytes.unwrap_or(0);
+            // What creates a persistent collective is none yet: each start is one.
+            let calls = u64::from(arguments.form != Form::Persistent);
+            add_to_row(region, row, span, calls, calls * bytes);
             let identity = communicator.identity;
             if arguments.form == Form::Blocking && identity != 0 {
                 communicator.calls += 1;
-                let sample = ReadSample {
-                    call: mix(identity ^ mix(communicator.calls)),
-                    arrival: span.start,
-                    nanoseconds: span.nanoseconds(),
-                    row,
-                    ranks: communicator.ranks as u32,
-                };
-                add_sample(region, &mut own.sampling, &sample);
+                if waits_for_all(arguments.collective) {
+                    let sample = ReadSample {
+                        call: mix(identity ^ mix(communicator.calls)),
+                        arrival: span.start,
+                        nanoseconds: span.nanoseconds(),
+                        row,
+                        ranks: communicator.ranks as u32,
+                    };
+                    add_sample(region, &mut own.sampling, &sample);
+                }
             }
-            Some(row)
+            Some(RecordedCall { row, bytes })
         });
-        region.seen.set(span.end);
-        if span.end >= self.next_look.load(Ordering::Relaxed) {
-            self.look(span.end);
+        self.note_end(span.end);
+        recorded.flatten()
+    }
+
+    /// Remembers when a call that counts has ended, and looks from time to time whether to write.
+    #[inline(always)]
+    fn note_end(&self, end: u64) {
+        self.group.own_region().seen.set(end);
+        if end >= self.next_look.load(Ordering::Relaxed) {
+            self.look(end);
         }
-        row.flatten()
     }
 
     /// Remembers how the program made a communicator.
@@ -256,8 +289,9 @@ impl Recorder {
         if code != 0 || made.is_null() {
             return;
         }
-        // SAFETY: the caller promises that the call has written it.
-        let made = unsafe { (*made).communicator() };
+        // SAFETY: the caller promises that the call has written it: a handle of this width, which may be less than that of
+        // a register.
+        let made = unsafe { *made.cast::<MPI_Comm>() };
         // SAFETY: a constant of the library.
         if made == unsafe { ffi::RSMPI_COMM_NULL } {
             return;
@@ -322,18 +356,16 @@ fn find_row(region: &Region, key: u64) -> usize {
             return place;
         }
     }
-    0
+    OTHERS
 }
 
 #[inline]
-fn add_to_row(region: &Region, row: usize, span: Span, arguments: &CallArguments) {
+fn add_to_row(region: &Region, row: usize, span: Span, calls: u64, bytes: u64) {
     let row = &region.rows[row];
     let nanoseconds = span.nanoseconds();
-    // What creates a persistent collective is none yet.
-    row.calls
-        .increase(u64::from(arguments.form != Form::Persistent));
+    row.calls.increase(calls);
     row.nanoseconds.increase(nanoseconds);
-    row.bytes.increase(arguments.bytes.unwrap_or(0));
+    row.bytes.increase(bytes);
     if nanoseconds > row.longest.get() {
         row.longest.set(nanoseconds);
     }
@@ -416,6 +448,9 @@ unsafe fn regular_arguments(
     on: &CommunicatorRecord,
 ) -> CallArguments {
     let collective = call.collective;
+    if on.is_inter {
+        return CallArguments::on_intercommunicator(collective as u8, Form::Blocking);
+    }
     let is_root = call.root == on.rank;
     let sends = match collective {
         Collective::Gather => !is_root,
@@ -469,6 +504,9 @@ unsafe fn irregular_arguments(
     on: &CommunicatorRecord,
 ) -> CallArguments {
     let collective = call.collective;
+    if on.is_inter {
+        return CallArguments::on_intercommunicator(collective as u8, Form::Blocking);
+    }
     let buffers = call.significant_buffers(on.rank);
     // The blocks that tell the length of the call as tables have it, where this rank knows them.
     let blocks = match collective {

@@ -72,17 +72,16 @@ pub enum RequestKind {
 #[derive(Debug, Default)]
 pub struct UnservedCalls {
     rows: Vec<UnservedRow>,
-    requests: RequestTracker,
+    requests: RequestTracker<usize>,
 }
 
-/// The requests of collectives that have not been completed or freed, each with the number of the row that its calls and
-/// its time count for.
-#[derive(Debug, Default)]
-pub struct RequestTracker(BTreeMap<usize, KnownRequest>);
+/// The requests of collectives that have not been completed or freed, each with what its calls and its time count for.
+#[derive(Debug)]
+pub struct RequestTracker<Row>(BTreeMap<usize, KnownRequest<Row>>);
 
 #[derive(Clone, Copy, Debug)]
-struct KnownRequest {
-    row: usize,
+struct KnownRequest<Row> {
+    row: Row,
     kind: RequestKind,
     /// Whether it has been started and not completed.
     is_active: bool,
@@ -90,18 +89,18 @@ struct KnownRequest {
 
 /// The requests of collectives among those that a call is given.
 #[derive(Debug)]
-pub struct GivenRequests {
-    known: Vec<GivenRequest>,
+pub struct GivenRequests<Row> {
+    known: Vec<GivenRequest<Row>>,
     /// The number of other requests that are not null.
     others: usize,
 }
 
 #[derive(Debug)]
-struct GivenRequest {
+struct GivenRequest<Row> {
     /// Its place among all requests of the call.
     place: usize,
     request: usize,
-    about: KnownRequest,
+    about: KnownRequest<Row>,
 }
 
 /// What a call that completes requests says about those that it was given.
@@ -136,18 +135,18 @@ impl UnservedCalls {
     pub fn find_given(
         &self,
         requests: impl Iterator<Item = Option<usize>>,
-    ) -> Option<GivenRequests> {
+    ) -> Option<GivenRequests<usize>> {
         self.requests.find_given(requests)
     }
 
     /// Adds the time of a call that starts these requests, and counts a start of each if it has succeeded.
-    pub fn start(&mut self, given: &GivenRequests, seconds: f64, has_succeeded: bool) {
+    pub fn start(&mut self, given: &GivenRequests<usize>, seconds: f64, has_succeeded: bool) {
         let mut add = |row, calls, share| add_to_row(&mut self.rows, row, calls, share);
         self.requests.start(given, seconds, has_succeeded, &mut add);
     }
 
     /// Adds the time of a call that was given these requests and may have completed some.
-    pub fn complete(&mut self, given: &GivenRequests, seconds: f64, back: &impl GivenBack) {
+    pub fn complete(&mut self, given: &GivenRequests<usize>, seconds: f64, back: &impl GivenBack) {
         let mut add = |row, calls, share| add_to_row(&mut self.rows, row, calls, share);
         self.requests.complete(given, seconds, back, &mut add);
     }
@@ -183,8 +182,14 @@ fn add_to_row(rows: &mut [UnservedRow], row: usize, calls: u64, seconds: f64) {
     rows[row].seconds += seconds;
 }
 
-// Methods that are given `add` call it with the number of a row, calls and seconds that count for it.
-impl RequestTracker {
+impl<Row> Default for RequestTracker<Row> {
+    fn default() -> Self {
+        Self(BTreeMap::new())
+    }
+}
+
+// Methods that are given `add` call it with what a request counts for, calls and seconds that count for it.
+impl<Row: Copy> RequestTracker<Row> {
     /// The number of requests.
     pub fn len(&self) -> usize {
         self.0.len()
@@ -196,7 +201,7 @@ impl RequestTracker {
     }
 
     /// Expects calls that complete or start the request of a collective that counts for a row.
-    pub fn expect(&mut self, request: usize, row: usize, kind: RequestKind) {
+    pub fn expect(&mut self, request: usize, row: Row, kind: RequestKind) {
         let known = KnownRequest {
             row,
             kind,
@@ -215,7 +220,7 @@ impl RequestTracker {
     pub fn find_given(
         &self,
         requests: impl Iterator<Item = Option<usize>>,
-    ) -> Option<GivenRequests> {
+    ) -> Option<GivenRequests<Row>> {
         let mut given = GivenRequests {
             known: Vec::new(),
             others: 0,
@@ -237,10 +242,10 @@ impl RequestTracker {
     /// Adds the time of a call that starts these requests, and a start of each if it has succeeded.
     pub fn start(
         &mut self,
-        given: &GivenRequests,
+        given: &GivenRequests<Row>,
         seconds: f64,
         has_succeeded: bool,
-        add: &mut impl FnMut(usize, u64, f64),
+        add: &mut impl FnMut(Row, u64, f64),
     ) {
         add_shares(&given.known, given.others, seconds, add);
         if !has_succeeded {
@@ -255,10 +260,10 @@ impl RequestTracker {
     /// Adds the time of a call that was given these requests and may have completed some.
     pub fn complete(
         &mut self,
-        given: &GivenRequests,
+        given: &GivenRequests<Row>,
         seconds: f64,
         back: &impl GivenBack,
-        add: &mut impl FnMut(usize, u64, f64),
+        add: &mut impl FnMut(Row, u64, f64),
     ) {
         let active = given.known.iter().filter(|known| known.about.is_active);
         add_shares(active, given.others, seconds, add);
@@ -291,11 +296,11 @@ impl RequestTracker {
 }
 
 /// Adds the time of a call to the rows of these requests, which share it equally with a number of others.
-fn add_shares<'a>(
-    requests: impl IntoIterator<Item = &'a GivenRequest, IntoIter: Clone>,
+fn add_shares<'a, Row: Copy + 'a>(
+    requests: impl IntoIterator<Item = &'a GivenRequest<Row>, IntoIter: Clone>,
     others: usize,
     seconds: f64,
-    add: &mut impl FnMut(usize, u64, f64),
+    add: &mut impl FnMut(Row, u64, f64),
 ) {
     let requests = requests.into_iter();
     let share = seconds / (requests.clone().count() + others) as f64;

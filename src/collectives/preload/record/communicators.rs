@@ -27,6 +27,9 @@ pub(super) struct CommunicatorRecord {
     pub(super) class: u8,
     pub(super) rank: c_int,
     pub(super) ranks: c_int,
+    /// Whether it has two groups: then MPI ignores arguments by the side of the root, and arrays have an entry for each
+    /// rank of the other group.
+    pub(super) is_inter: bool,
     /// A number that is the same on all ranks; 0 if calls are not sampled.
     pub(super) identity: u64,
     /// The blocking collectives so far, which are the same on all ranks.
@@ -155,7 +158,7 @@ impl Communicators {
         made_by: MadeBy,
         region: &Region,
     ) -> Result<CommunicatorRecord, ExecError> {
-        let (mut rank, mut ranks, mut is_inter) = (0, 0, 0);
+        let (mut rank, mut ranks, mut has_two_groups) = (0, 0, 0);
         // SAFETY: the caller promises that the communicator is valid; the results are written by the calls, and the group
         // is freed again.
         let members = unsafe {
@@ -167,25 +170,27 @@ impl Communicators {
                 "MPI_Comm_size",
                 ffi::PMPI_Comm_size(communicator, &mut ranks),
             )?;
-            let code = ffi::PMPI_Comm_test_inter(communicator, &mut is_inter);
+            let code = ffi::PMPI_Comm_test_inter(communicator, &mut has_two_groups);
             check_code("MPI_Comm_test_inter", code)?;
             world_ranks(communicator, ranks)?
         };
+        let is_inter = has_two_groups != 0;
         // SAFETY: constants of the library.
         let is_predefined = unsafe {
             communicator == ffi::RSMPI_COMM_WORLD || communicator == ffi::RSMPI_COMM_SELF
         };
         let way = match made_by {
-            _ if is_inter != 0 => MadeBy::Intercommunicator,
+            _ if is_inter => MadeBy::Intercommunicator,
             _ if is_predefined => MadeBy::Predefined,
             _ => made_by,
         };
         let class = self.classify(&members, way);
-        let is_sampled = is_inter == 0 && ranks > 1 && class.nodes.is_some();
+        let is_sampled = !is_inter && ranks > 1 && class.nodes.is_some();
         Ok(CommunicatorRecord {
             class: self.number_of_class(class, region),
             rank,
             ranks,
+            is_inter,
             identity: if is_sampled {
                 self.identify(&members)
             } else {

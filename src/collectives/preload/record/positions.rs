@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use profile::Form;
 use schedule::Collective;
 
+use super::communicators::CommunicatorRecord;
 use super::shapes::{CallArguments, NEIGHBOURS, NamedHandles};
 use crate::counts::Word;
 use crate::handle::Handle;
@@ -95,7 +96,15 @@ impl Positions {
     }
 
     /// What is recorded of a call with these arguments.
-    pub(super) fn arguments(self, words: &[Word], named: &mut NamedHandles) -> CallArguments {
+    pub(super) fn arguments(
+        self,
+        words: &[Word],
+        named: &mut NamedHandles,
+        on: &CommunicatorRecord,
+    ) -> CallArguments {
+        if on.is_inter {
+            return CallArguments::on_intercommunicator(self.collective, self.form);
+        }
         let word = |place: usize| words.get(place).copied().unwrap_or(0);
         let is_in_place = self
             .in_place

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use mpi::ffi;
 use runtime::RequestKind;
 
-use super::{IS_INSIDE, Positions, Recorder, Span, node_now};
+use super::{IS_INSIDE, Positions, RecordedCall, Recorder, Region, Span, add_to_row, node_now};
 use crate::counts::{Completed, CompletingCall, Requests, Word, given_numbers, number};
 use crate::handle::Handle;
 use crate::requests::has_ended;
@@ -31,7 +31,7 @@ impl Recorder {
         on: Word,
         make: impl FnOnce() -> c_int,
     ) -> c_int {
-        let describe = |named: &mut _, _: &_| call.positions.arguments(call.words, named);
+        let describe = |named: &mut _, on: &_| call.positions.arguments(call.words, named, on);
         self.timed(Handle::from(on), describe, make)
     }
 
@@ -90,8 +90,8 @@ impl Recorder {
         let positions = call.positions;
         let on = call.words.get(positions.communicator(call.words.len()));
         let on = Handle::from(on.copied().unwrap_or(0)).communicator();
-        let describe = |named: &mut _, _: &_| positions.arguments(call.words, named);
-        let row = self.record_call(on, span, describe);
+        let describe = |named: &mut _, on: &_| positions.arguments(call.words, named, on);
+        let recorded = self.record_call(on, span, code, describe);
         let address = std::ptr::with_exposed_provenance::<ffi::MPI_Request>(request);
         // SAFETY: the caller promises that the address is null or that of a request, which a successful call has written;
         // null is a constant of the library, and what the library returns is valid.
@@ -103,10 +103,10 @@ impl Recorder {
                 .filter(|given| *given != ffi::RSMPI_REQUEST_NULL)
                 .filter(|given| kind == RequestKind::Persistent || !has_ended(*given))
         };
-        if let (Some(row), Some(expected)) = (row, expected) {
+        if let (Some(recorded), Some(expected)) = (recorded, expected) {
             self.with_own_state(|own| {
                 if own.requests.len() < MOST_REQUESTS {
-                    own.requests.expect(number(expected), row, kind);
+                    own.requests.expect(number(expected), recorded, kind);
                     self.expects_requests.store(true, Ordering::Relaxed);
                 }
             });
@@ -144,12 +144,17 @@ impl Recorder {
         };
         let start = node_now();
         let code = make();
-        let seconds = seconds_since(start);
+        let span = Span {
+            start,
+            end: node_now(),
+        };
         let region = self.group.own_region();
         self.with_own_state(|own| {
-            let mut add = |row: usize, calls: u64, share: f64| add_time(region, row, calls, share);
-            own.requests.start(&given, seconds, code == 0, &mut add);
+            let mut add = |recorded, calls, share| add_started(region, recorded, calls, share);
+            own.requests
+                .start(&given, span.seconds(), code == 0, &mut add);
         });
+        self.note_end(span.end);
         code
     }
 
@@ -175,15 +180,20 @@ impl Recorder {
         };
         let start = node_now();
         let code = make();
-        let seconds = seconds_since(start);
+        let span = Span {
+            start,
+            end: node_now(),
+        };
         let back = CompletingCall::new(requests, completed, code);
         let region = self.group.own_region();
         self.with_own_state(|own| {
-            let mut add = |row: usize, calls: u64, share: f64| add_time(region, row, calls, share);
-            own.requests.complete(&given, seconds, &back, &mut add);
+            let mut add = |recorded, calls, share| add_started(region, recorded, calls, share);
+            own.requests
+                .complete(&given, span.seconds(), &back, &mut add);
             let expects = own.requests.expects_any();
             self.expects_requests.store(expects, Ordering::Relaxed);
         });
+        self.note_end(span.end);
         code
     }
 
@@ -216,17 +226,11 @@ impl Recorder {
     }
 }
 
-fn seconds_since(start: u64) -> f64 {
-    node_now().saturating_sub(start) as f64 / 1e9
-}
-
-/// Adds time and calls that were started to a row.
-fn add_time(region: &super::Region, row: usize, calls: u64, seconds: f64) {
-    let row = &region.rows[row];
-    let nanoseconds = (seconds * 1e9) as u64;
-    row.calls.increase(calls);
-    row.nanoseconds.increase(nanoseconds);
-    if nanoseconds > row.longest.get() {
-        row.longest.set(nanoseconds);
-    }
+/// Adds calls that were started, and a share of the time of a call that starts or completes them.
+fn add_started(region: &Region, recorded: RecordedCall, calls: u64, share: f64) {
+    let span = Span {
+        start: 0,
+        end: (share * 1e9) as u64,
+    };
+    add_to_row(region, recorded.row, span, calls, calls * recorded.bytes);
 }

@@ -16,6 +16,23 @@ pub(super) const NEIGHBOURS: [&str; 5] = [
     "neighbor_alltoallw",
 ];
 
+/// Whether no rank can leave a call before all ranks have arrived, so that an early one waits for the last one. In others
+/// a rank waits for some ranks, or for none.
+pub(super) fn waits_for_all(collective: u8) -> bool {
+    use Collective::{
+        Allgather, Allgatherv, Allreduce, Alltoall, Alltoallv, Alltoallw, Barrier, Bcast, Exscan,
+        Gather, Gatherv, Reduce, ReduceScatter, ReduceScatterBlock, Scan, Scatter, Scatterv,
+    };
+    let Some(regular) = Collective::ALL.get(usize::from(collective)) else {
+        return false;
+    };
+    match regular {
+        Barrier | Allreduce | Allgather | Allgatherv | Alltoall | Alltoallv | Alltoallw
+        | ReduceScatter | ReduceScatterBlock => true,
+        Bcast | Reduce | Gather | Gatherv | Scatter | Scatterv | Scan | Exscan => false,
+    }
+}
+
 /// The datatypes that have a number of their own, in the order of `shim.c`; 0 is none.
 const DATATYPES: [&str; 18] = [
     "derived",
@@ -77,6 +94,20 @@ pub(super) struct CallArguments {
 }
 
 impl CallArguments {
+    /// What is recorded of a call on an intercommunicator: none of the arguments that MPI may ignore there.
+    #[cold]
+    pub(super) const fn on_intercommunicator(collective: u8, form: Form) -> Self {
+        Self {
+            collective,
+            form,
+            bytes: None,
+            datatype: None,
+            operator: None,
+            is_in_place: false,
+            root: None,
+        }
+    }
+
     /// The shape with a class of communicators in one word, which is not 0.
     #[inline]
     pub(super) fn pack(&self, class: u8) -> u64 {
@@ -239,8 +270,7 @@ impl NamedHandles {
             return *kind;
         }
         let mut commutes = 0;
-        // SAFETY: the program's call has succeeded or failed with this operator, which the library has checked; the result
-        // is written by the call.
+        // SAFETY: the program's call has succeeded with this operator; the result is written by the call.
         let code = unsafe { ffi::PMPI_Op_commutative(operator, &mut commutes) };
         if code == 0 && commutes != 0 { 1 } else { 2 }
     }

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use launcher::LibraryName;
 use profile::{CallCost, ComparedRanks, Form, MadeBy, Profile, Root, add_up};
 use tempfile::TempDir;
-use testkit::mpi::{LaunchOutput, chosen_installation};
+use testkit::mpi::{LaunchOutput, chosen_family, chosen_installation};
 use testkit::tables::{forcing_table, save_table};
 
 use crate::launch::{compiled, preloaded, run, warnings};
@@ -138,6 +139,12 @@ fn check_late(rounds: u64, more: &[(&str, &str)], nodes: u64) -> Profile {
         ("recorded", ComparedRanks::AllRanks)
     );
     assert!(allreduces.time <= job.rank_time, "{profile:?}");
+    // Not every rank waits for the last one in a rooted collective.
+    for rooted in ["bcast", "reduce"] {
+        let calls = total(&profile, |call| call.collective == rooted);
+        assert!(calls.calls > 0, "{profile:?}");
+        assert_eq!(calls.waiting_share(), None, "{rooted}: {calls:?}");
+    }
     profile
 }
 
@@ -202,6 +209,31 @@ fn a_killed_job_leaves_a_part_without_the_last_seconds_mpi() {
     );
     let calls = total(&part, |call| call.collective == "allreduce");
     assert!(calls.calls > 20 && calls.sampled_calls > 0, "{calls:?}");
+}
+
+#[test]
+fn calls_that_test_requests_write_parts_mpi() {
+    let prepared = Prepared::new("recorded.c", &[]);
+    let output = prepared.start(&["tested", "9"], 2, &[]);
+    assert!(!output.text.contains("the program ends"), "{}", output.text);
+    assert_eq!(prepared.others(), ["profile.json.part-0"]);
+    let part = read(&prepared.folder.path().join("profile.json.part-0"));
+    let job = part.jobs.values().next().expect("a job");
+    assert!(job.time.seconds() > 3.0, "{job:?}");
+    let barriers = total(&part, |call| call.collective == "barrier");
+    assert_eq!(barriers.calls, 1, "{part:?}");
+}
+
+#[test]
+fn each_start_of_a_persistent_collective_has_its_length_mpi() {
+    // Of the libraries that are tested, only MPICH has persistent collectives.
+    if chosen_family() != LibraryName::Mpich {
+        return;
+    }
+    let prepared = Prepared::new("recorded.c", &[]);
+    let (text, profile) = prepared.record(&["started"], 2, &[]);
+    let calls = total(&profile, |call| call.form == Form::Persistent);
+    assert_eq!((calls.calls, calls.bytes), (6, 6 * 72), "{text}");
 }
 
 #[test]
@@ -271,10 +303,38 @@ fn every_shape_of_call_is_told_apart_mpi() {
     assert_eq!(MadeBy::ALL.len(), 7);
 }
 
-/// Checks that a program that prints what it calls has these calls in its profile, of both ranks.
-fn check_counted(what: &str, flags: &[&str], more: &[(&str, &str)]) {
-    let prepared = Prepared::new("counted.c", flags);
-    let (text, profile) = prepared.record(&[what], 2, more);
+#[test]
+fn arguments_that_are_ignored_on_intercommunicators_are_not_read_mpi() {
+    let prepared = Prepared::new("recorded.c", &[]);
+    let (text, profile) = prepared.record(&["groups"], 3, &[]);
+    for collective in [
+        "gather",
+        "scatter",
+        "reduce",
+        "alltoallv",
+        "alltoallw",
+        "allgatherv",
+    ] {
+        let calls = total(&profile, |call| call.collective == collective);
+        assert_eq!((calls.calls, calls.bytes), (3, 0), "{collective}: {text}");
+    }
+    for call in profile.calls.keys() {
+        let communicator = call.communicator.as_ref().expect("few communicators");
+        assert_eq!(communicator.made_by, MadeBy::Intercommunicator, "{call:?}");
+        let read = (
+            call.bytes,
+            call.datatype.as_deref(),
+            call.operator.as_deref(),
+        );
+        assert_eq!((read, call.root), ((None, None, None), None), "{call:?}");
+    }
+}
+
+/// Checks that a program that prints what it calls has these calls in its profile, of both ranks: those that failed
+/// count as others.
+fn check_counted(what: &str, failed: &[&str]) {
+    let prepared = Prepared::new("counted.c", &[]);
+    let (text, profile) = prepared.record(&[what], 2, &[]);
     let mut counted: BTreeMap<String, u64> = BTreeMap::new();
     for (call, tally) in &profile.calls {
         let name = match call.form {
@@ -286,20 +346,23 @@ fn check_counted(what: &str, flags: &[&str], more: &[(&str, &str)]) {
         *counted.entry(name).or_default() += tally.calls;
     }
     let lines = text.lines().filter_map(|line| line.strip_prefix("called "));
-    let called: BTreeMap<String, u64> = lines
+    let mut called: BTreeMap<String, u64> = lines
         .map(|line| {
             let (name, calls) = line.split_once(' ').expect("a number");
             (name.to_owned(), 2 * calls.parse::<u64>().expect("a number"))
         })
         .collect();
+    let failed_calls: Option<u64> = failed.iter().map(|name| called.remove(*name)).sum();
     assert!(!called.is_empty(), "{text}");
     assert_eq!(counted, called, "{text}");
+    let others = total(&profile, |call| call.collective == "other");
+    assert_eq!(Some(others.calls), failed_calls, "{text}");
 }
 
 #[test]
 fn collectives_that_are_not_served_are_recorded_mpi() {
-    check_counted("all", &[], &[]);
-    check_counted("strain", &[], &[]);
+    check_counted("all", &[]);
+    check_counted("strain", &["ibcast"]);
 }
 
 #[test]

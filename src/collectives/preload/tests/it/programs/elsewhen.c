@@ -1,5 +1,5 @@
 /* A library that comes after libcolltune.so: it places each rank on a node of its own, as seen by recordings, and lets the
- * clocks of the nodes differ. That of rank 1 is 50 ms ahead, and faster by 5 ms a second.
+ * clocks of the nodes differ. That of rank 1 is 50 ms behind, and slower by 5 ms a second.
  */
 #define _GNU_SOURCE
 #include <mpi.h>
@@ -26,7 +26,7 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
     int code = kernel_time(clock, time);
     if (code == 0 && clock == CLOCK_MONOTONIC && is_other) {
         long long now = time->tv_sec * 1000000000LL + time->tv_nsec;
-        now += 50000000 + (now - started) / 200;
+        now -= 50000000 + (now - started) / 200;
         time->tv_sec = now / 1000000000, time->tv_nsec = now % 1000000000;
     }
     return code;

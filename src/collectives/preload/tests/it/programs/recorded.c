@@ -1,12 +1,15 @@
 /* Programs that are recorded.
  *
- * usage: recorded late ROUNDS | killed SECONDS | alone FEW MANY | lives COUNT | shapes
+ * usage: recorded late ROUNDS | killed SECONDS | alone FEW MANY | lives COUNT | shapes | groups | tested SECONDS | started
  *   late: the last rank comes late to each allreduce; prints the time in them and the part before the last rank arrived,
  *         of all ranks together, by timers of its own
  *   killed: an allreduce every few milliseconds, until each rank kills itself
  *   alone: FEW calls, and MANY more, on one rank; prints the heap in use after each
  *   lives: makes, uses and frees as many communicators; prints the heap in use after the first half and at the end
  *   shapes: one call of each of some shapes on communicators that are made in each way
+ *   tested: rank 0 tests a barrier that no other rank is in, until each rank kills itself
+ *   started: a persistent allreduce of nine numbers, started three times
+ *   groups: calls on an intercommunicator whose groups have different sizes, with arguments that MPI ignores there
  */
 #define _GNU_SOURCE
 #include <malloc.h>
@@ -119,6 +122,62 @@ static void shapes(void) {
     MPI_Comm_free(&copy), MPI_Comm_free(&half), MPI_Comm_free(&ring), MPI_Comm_free(&idle);
 }
 
+static void tested(int seconds) {
+    double start = MPI_Wtime();
+    int is_complete = 0;
+    MPI_Request request;
+    if (rank == 0) MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    while (MPI_Wtime() - start < seconds) {
+        usleep(2000);
+        if (rank == 0) MPI_Test(&request, &is_complete, MPI_STATUS_IGNORE);
+    }
+    kill(getpid(), SIGKILL);
+}
+
+static void started(void) {
+#if MPI_VERSION >= 4
+    MPI_Request request;
+    MPI_Allreduce_init(in, out, 9, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &request);
+    for (int turn = 0; turn < 3; turn++) {
+        MPI_Start(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    MPI_Request_free(&request);
+#endif
+}
+
+static void groups(void) {
+    /* Rank 0 on one side, all others on the other one, whose first rank is the root of rooted collectives. */
+    int is_alone = rank == 0, root = is_alone ? 0 : rank == 1 ? MPI_ROOT : MPI_PROC_NULL;
+    int others = is_alone ? ranks - 1 : 1, counts[16], places[16], bytes[16];
+    MPI_Comm side, both;
+    MPI_Datatype unset, types[16];
+    memset(&unset, 0x7f, sizeof unset);
+    MPI_Comm_split(MPI_COMM_WORLD, is_alone, 0, &side);
+    MPI_Intercomm_create(side, 0, MPI_COMM_WORLD, is_alone, 0, &both);
+    for (int i = 0; i < 16; i++) {
+        int is_there = i < others;
+        counts[i] = is_there ? 3 : 1 << 30, places[i] = is_there ? 3 * i : 0, bytes[i] = is_there ? 12 * i : 0;
+        types[i] = is_there ? MPI_INT : unset;
+    }
+    /* The root receives without sending, and the others of its side do neither. */
+    if (is_alone) {
+        MPI_Gather(in, 3, MPI_INT, NULL, 0, unset, root, both);
+        MPI_Scatter(NULL, 0, unset, out, 3, MPI_INT, root, both);
+    } else if (root == MPI_ROOT) {
+        MPI_Gather(NULL, 0, unset, out, 3, MPI_INT, root, both);
+        MPI_Scatter(in, 3, MPI_INT, NULL, 0, unset, root, both);
+    } else {
+        MPI_Gather(NULL, 0, unset, NULL, 0, unset, root, both);
+        MPI_Scatter(NULL, 0, unset, NULL, 0, unset, root, both);
+    }
+    MPI_Reduce(in, out, 3, MPI_INT, MPI_SUM, root, both);
+    MPI_Alltoallv(in, counts, places, MPI_INT, out, counts, places, MPI_INT, both);
+    MPI_Alltoallw(in, counts, bytes, types, out, counts, bytes, types, both);
+    MPI_Allgatherv(in, 3, MPI_INT, out, counts, places, MPI_INT, both);
+    MPI_Comm_free(&both), MPI_Comm_free(&side);
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
     long number = argc > 2 ? atol(argv[2]) : 0, more = argc > 3 ? atol(argv[3]) : 0;
@@ -130,6 +189,9 @@ int main(int argc, char **argv) {
     else if (!strcmp(what, "alone")) alone(number, more);
     else if (!strcmp(what, "lives")) lives((int)number);
     else if (!strcmp(what, "shapes")) shapes();
+    else if (!strcmp(what, "groups")) groups();
+    else if (!strcmp(what, "tested")) tested((int)number);
+    else if (!strcmp(what, "started")) started();
     else MPI_Abort(MPI_COMM_WORLD, 2);
     MPI_Finalize();
     if (rank == 0) printf("the program ends\n");

@@ -31,7 +31,9 @@ impl Recorder {
         on: Word,
         make: impl FnOnce() -> c_int,
     ) -> c_int {
-        let describe = |named: &mut _, on: &_| call.positions.arguments(call.words, named, on);
+        let describe = |named: &mut _, communicator: &_| {
+            call.positions.arguments(call.words, named, communicator)
+        };
         self.timed(Handle::from(on), describe, make)
     }
 
@@ -90,7 +92,8 @@ impl Recorder {
         let positions = call.positions;
         let on = call.words.get(positions.communicator(call.words.len()));
         let on = Handle::from(on.copied().unwrap_or(0)).communicator();
-        let describe = |named: &mut _, on: &_| positions.arguments(call.words, named, on);
+        let describe =
+            |named: &mut _, communicator: &_| positions.arguments(call.words, named, communicator);
         let recorded = self.record_call(on, span, code, describe);
         let address = std::ptr::with_exposed_provenance::<ffi::MPI_Request>(request);
         // SAFETY: the caller promises that the address is null or that of a request, which a successful call has written;

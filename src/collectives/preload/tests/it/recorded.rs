@@ -10,6 +10,7 @@ use testkit::mpi::{LaunchOutput, chosen_family, chosen_installation};
 use testkit::tables::{forcing_table, save_table};
 
 use crate::launch::{compiled, preloaded, run, warnings};
+use crate::threads::Totals;
 
 /// A folder for a program and its profile.
 struct Prepared {
@@ -367,19 +368,22 @@ fn collectives_that_are_not_served_are_recorded_mpi() {
 
 #[test]
 fn threads_record_all_their_calls_mpi() {
+    const THREADS: u64 = 4;
+    const CALLS: u64 = 400;
+    const RANKS: u32 = 2;
     let prepared = Prepared::new("threads.c", &["-pthread"]);
-    let words: Vec<String> = ["4", "400"].map(str::to_owned).to_vec();
-    let library = preloaded().display().to_string();
-    let file = prepared.file().display().to_string();
-    let environment = [
-        ("LD_PRELOAD", library.as_str()),
-        ("COLLTUNE_RECORD", file.as_str()),
-    ];
-    run(&prepared.program, &words, 2, &environment).expect_success();
+    let words = ["apart", &THREADS.to_string(), &CALLS.to_string()];
+    prepared.start(&words, RANKS, &[]).expect_success();
     let profile = read(&prepared.file());
-    for collective in ["allreduce", "bcast", "allgather", "reduce"] {
-        let calls = total(&profile, |call| call.collective == collective);
-        assert_eq!(calls.calls, 2 * 4 * 100, "{collective}: {profile:?}");
+    for (name, expected) in Totals::of_apart(THREADS, CALLS).by_name() {
+        let (collective, form) = match name {
+            "iallreduce" => ("allreduce", Form::Nonblocking),
+            _ => (name, Form::Blocking),
+        };
+        let is_counted =
+            |call: &profile::CallShape| call.collective == collective && call.form == form;
+        let recorded = total(&profile, is_counted);
+        assert_eq!(recorded.calls, u64::from(RANKS) * expected, "{name}");
     }
 }
 

@@ -53,7 +53,7 @@ fn collective(call: u64) -> &'static str {
 
 /// The number of calls of each collective that a rank makes.
 #[derive(Debug, Default, PartialEq)]
-struct Totals(BTreeMap<String, u64>);
+pub(crate) struct Totals(BTreeMap<String, u64>);
 
 impl Totals {
     fn add_call(&mut self, name: &str) {
@@ -61,7 +61,7 @@ impl Totals {
     }
 
     /// Those of `threads apart`.
-    fn of_apart(threads: u64, calls: u64) -> Self {
+    pub(crate) fn of_apart(threads: u64, calls: u64) -> Self {
         let mut totals = Self::default();
         for thread in 0..threads {
             for call in 0..calls {
@@ -76,6 +76,11 @@ impl Totals {
             }
         }
         totals
+    }
+
+    /// The numbers by the names of collectives.
+    pub(crate) fn by_name(&self) -> impl Iterator<Item = (&str, u64)> {
+        self.0.iter().map(|(name, calls)| (name.as_str(), *calls))
     }
 
     /// Those of `threads together`.

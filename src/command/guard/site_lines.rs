@@ -205,23 +205,24 @@ fn gains_at(found: &ValidatedPoint, least_gain: f64) -> bool {
 }
 
 fn judge_line(points: &[ValidatedPoint], least_gain: f64) -> LineVerdict {
-    let is_known = |found: &&ValidatedPoint| !matches!(found.judgement, Judgement::NotMeasured(_));
-    let known: Vec<&ValidatedPoint> = points.iter().filter(is_known).collect();
-    let gains = known.iter().any(|found| gains_at(found, least_gain));
-    let loses = known.iter().any(|found| found.is_wrong());
+    let gains = points.iter().any(|found| gains_at(found, least_gain));
+    let loses = points.iter().any(ValidatedPoint::is_wrong);
+    let is_faster = |found: &ValidatedPoint| found.judgement == Judgement::Faster;
     let is_settled =
-        |found: &&ValidatedPoint| matches!(found.judgement, Judgement::Same | Judgement::Faster);
-    if known.is_empty() {
+        |found: &ValidatedPoint| is_faster(found) || found.judgement == Judgement::Same;
+    if points.is_empty() {
         LineVerdict::NotMeasured
-    } else if gains && loses {
+    } else if loses && points.iter().any(is_faster) {
+        // A line that is faster somewhere, by however little, is not handed back.
         LineVerdict::Mixed
     } else if gains {
         LineVerdict::Gains
     } else if loses {
         LineVerdict::Loses
-    } else if known.iter().all(is_settled) {
+    } else if points.iter().all(is_settled) {
         LineVerdict::Same
     } else {
+        // Also where the time did not suffice for some of its sizes.
         LineVerdict::Undecided
     }
 }
@@ -347,7 +348,8 @@ pub fn campaign_of_lines(rules: &SiteRules, named: Option<&Path>) -> Result<Camp
     let collectives = rules.table.collectives.keys();
     let collectives: Vec<&str> = collectives.map(|collective| collective.name()).collect();
     let text = format!(
-        "name: audit\nlibrary: {}\nshapes: [{}]\ncollectives: [{}]\nbudget: 10m\n",
+        "name: audit\nlibrary: {}\nshapes: [{}]\ncollectives: [{}]\nbudget: 10m\n\
+         launcher: {{local: {{oversubscribe: never}}}}\n",
         rules.table.provenance.library.name,
         shapes.join(", "),
         collectives.join(", ")

@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, c_char, c_int};
 
-use libraries::LibraryName;
 use mpi::ffi;
 use vocabulary::{Datatype, Library, Operator};
 
@@ -48,11 +47,11 @@ pub fn identify_library() -> Library {
     libraries::library_from_description(&library_text())
 }
 
-/// Whether the library may report errors of calls on a communicator to the handler of `MPI_COMM_WORLD`, as Open MPI does,
-/// even if the communicator has another handler. MPICH and its descendants do not.
+/// Whether the library may report errors of calls on a communicator to the handler of `MPI_COMM_WORLD`, even if the
+/// communicator has another handler. An unknown library may.
 pub fn reports_to_world() -> bool {
     let library = libraries::described_by(&library_text());
-    !matches!(library, Some(LibraryName::Mpich | LibraryName::IntelMpi))
+    library.is_none_or(|known| known.facts().reports_to_world)
 }
 
 /// Longer than the description of any library.

@@ -57,6 +57,9 @@ pub struct Facts {
     /// Whether [`variable_arguments`](crate::MpiLibrary::variable_arguments) apply to only one of several programs that
     /// a command line starts, separated by `:`.
     pub sets_variables_by_program: bool,
+    /// Whether it may report errors of calls on a communicator to the handler of `MPI_COMM_WORLD`, even if the communicator
+    /// has another handler.
+    pub reports_to_world: bool,
     /// Variables that must be `1` so that the superuser may start ranks.
     pub superuser_variables: &'static [&'static str],
     /// The separator between a host's name and its number of ranks in a host file.

@@ -56,6 +56,7 @@ const FACTS: Facts = Facts {
     forwards_environment: true,
     binding_option: "-bind-to",
     sets_variables_by_program: false,
+    reports_to_world: false,
     superuser_variables: &[],
     slots: ":",
 };

@@ -95,6 +95,7 @@ const FACTS: Facts = Facts {
     forwards_environment: false,
     binding_option: "--bind-to",
     sets_variables_by_program: true,
+    reports_to_world: true,
     // The names in releases 4 and 5.
     superuser_variables: &[
         "OMPI_ALLOW_RUN_AS_ROOT",

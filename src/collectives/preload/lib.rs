@@ -12,7 +12,8 @@
 //! Collectives that tables do not decide about (`unserved.rs`) go to the library. While a summary is asked for, they are
 //! counted (`counts.rs`) with the time in them, of nonblocking ones also in the calls that complete them (`requests.rs`).
 //!
-//! While a profile is asked for, the recorder (`record.rs`) is given all collectives first, whoever carries them out.
+//! While a profile is asked for, the recorder (`record.rs`) sees every collective first, whether colltune or
+//! the library carries it out.
 //!
 //! Before ranks agree on anything, they meet (`gathering.rs`), since some may run without this library.
 

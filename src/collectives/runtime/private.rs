@@ -199,7 +199,7 @@ impl Dispatcher {
         let private = |communicator| PrivateCommunicator {
             communicator,
             held: Rc::new(HeldCommunicator {
-                // It is not shared, so nobody looks for it.
+                // Only shared communicators are looked up by their numbers.
                 number: 0,
                 world_ranks: Vec::new(),
                 next_tag: Cell::new(1),

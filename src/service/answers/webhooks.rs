@@ -99,7 +99,7 @@ pub struct Webhook {
     pub created_by: String,
     /// The number of its messages that wait.
     pub waiting: u64,
-    /// The number of its messages that were given up within the last 30 days.
+    /// The number of its messages that stayed undelivered after the last attempt, within the last 30 days.
     pub failed: u64,
     /// The time of the last message that arrived, within the last 30 days.
     #[schema(value_type = Option<String>)]

@@ -135,7 +135,7 @@ fn read_gauges(service: &Service) -> Result<Vec<Gauge>, ServiceError> {
         },
         Gauge {
             name: "colltune_webhook_messages",
-            help: "Messages of webhooks; those that were delivered or given up are counted for 30 days.",
+            help: "Messages of webhooks; delivered and undelivered ones are counted for 30 days.",
             labels: &["state"],
             rows: messages.collect(),
         },

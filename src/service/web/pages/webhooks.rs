@@ -156,7 +156,7 @@ fn delivery_state(webhook: &Webhook) -> Markup {
             None => "nothing has arrived yet",
         }
         @if webhook.waiting > 0 { "; waiting: " (webhook.waiting) }
-        @if webhook.failed > 0 { "; given up: " (webhook.failed) }
+        @if webhook.failed > 0 { "; undelivered: " (webhook.failed) }
         @if let Some(problem) = &webhook.problem { "; " strong { (problem) } }
     }
 }

@@ -73,7 +73,7 @@ impl WebhooksArgs {
         let (answer, webhooks): (Value, Vec<Webhook>) =
             asking.remote.request_as(Ask::get("/webhooks"))?;
         asking.print_answer(&answer, || {
-            let columns = "webhook> | address | events? | machines? | waiting> | given up> | arrived? | problem?";
+            let columns = "webhook> | address | events? | machines? | waiting> | undelivered> | arrived? | problem?";
             text_table(columns, webhooks.iter().map(webhook_row)).to_text()
         })
     }

@@ -167,8 +167,8 @@ macro_rules! intercept {
     };
 }
 
-/// Defines the functions of irregular collectives in the same way. What they are given is looked at in each call, so there
-/// are no calls that are passed on at once.
+/// Defines the functions of irregular collectives in the same way. What they are given is looked at in each call, unless
+/// all calls of the collective are left to the library.
 macro_rules! intercept_irregular {
     ($(
         $collective:ident $library:ident $ours:ident []
@@ -237,11 +237,16 @@ macro_rules! intercept_irregular {
                     $communicator: Handle,
                 ) -> c_int {
                     // SAFETY: the caller promises what MPI asks of the call, and that `library` is its function in the
-                    // library.
+                    // library; `known` is the call's communicator, found in the dispatcher at work.
                     unsafe {
-                        match dispatcher() {
-                            Some(_) => decide($($argument,)* $communicator),
-                            None => library($($argument,)* $communicator),
+                        let Some(dispatcher) = dispatcher() else {
+                            return library($($argument,)* $communicator);
+                        };
+                        match dispatcher.find_communicator($communicator.communicator()) {
+                            Some(known) if dispatcher.passes_on_all(known, collective!($collective)) => {
+                                library($($argument,)* $communicator)
+                            }
+                            _ => decide($($argument,)* $communicator),
                         }
                     }
                 }

@@ -23,11 +23,13 @@ use table::dispatch::{Choice, CommunicatorRules};
 use vocabulary::{Candidate, Parameters, Through};
 
 use crate::plan::KEPT_BYTES;
+use crate::predefined::PredefinedTypes;
 use crate::serve::{Refused, ServedCall, call_error_handler, left_to_library, why_all_passed};
 use crate::state::{PassedCalls, PrivateCommunicator, State};
 use crate::threads::{CallCounter, lock};
 use crate::versions::Version;
-use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason};
+use crate::wrong::AskingRank;
+use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason, KnownCommunicator};
 
 /// The most algorithms that a communicator keeps ready.
 const MOST_READY: usize = 16;
@@ -95,6 +97,27 @@ fn why_not_ours(choice: &Choice, private: Option<&PrivateCommunicator>) -> Optio
 }
 
 impl Dispatcher {
+    /// Whether all calls of an irregular collective on a communicator are known to be left to the library. If so, the call
+    /// is counted here, and the caller must call the library. Always false if calls are timed.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is the call's.
+    #[inline(always)]
+    pub unsafe fn passes_on_all(&self, known: KnownCommunicator, collective: Collective) -> bool {
+        if self.timed {
+            return false;
+        }
+        // SAFETY: a state lives as long as its communicator, which the caller promises is the call's, and so is valid.
+        match unsafe { (*known.state()).find_all_passed(collective) } {
+            Some(passed) => {
+                passed.calls.count_call();
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Carries out a call of an irregular collective, by one of our algorithms or by the library. Returns MPI's error
     /// code; in case of an error the communicator's error handler has been called.
     ///
@@ -167,19 +190,24 @@ impl Dispatcher {
             if let Some(passed) = &(*state).passed[collective as usize] {
                 return Some(left_to_library(passed.row, &passed.calls));
             }
-            let (rank, ranks) = ((*state).rank, (*state).ranks);
             // All calls on an intercommunicator, where roots have other meanings, are left to the library.
             let may_be_ours = (*state).attached.is_ok() || (*state).awaited > 0;
+            let asking = AskingRank {
+                rank: (*state).rank,
+                ranks: (*state).ranks,
+                predefined: &mut (*state).predefined,
+            };
             if may_be_ours
                 && self
                     .answers
-                    .is_wrong_irregular(call, rank, ranks, &self.attributes)
+                    .is_wrong_irregular(call, asking, &self.attributes)
             {
                 let row = self.passed_row(collective, FallbackReason::Invalid);
                 return Some(left_to_library(row, &self.row_counter(row)));
             }
             if (*state).awaited > 0 {
-                let more = common_bytes(call, ranks).saturating_add(BYTES_OF_A_CALL);
+                let bytes = common_bytes(call, (*state).ranks, &mut (*state).predefined);
+                let more = bytes.saturating_add(BYTES_OF_A_CALL);
                 (*state).awaited = (*state).awaited.saturating_sub(more);
                 if (*state).awaited > 0 {
                     let row = self.passed_row(collective, FallbackReason::FirstCalls);
@@ -220,7 +248,7 @@ impl Dispatcher {
             }
         };
         // SAFETY: the caller promises what MPI asks of the call.
-        let bytes = unsafe { common_bytes(call, state.ranks) };
+        let bytes = unsafe { common_bytes(call, state.ranks, &mut state.predefined) };
         if let Some(reason) = size_refusal(collective, bytes) {
             let row = self.passed_row(collective, reason);
             return Some(left_to_library(row, &self.row_counter(row)));
@@ -415,9 +443,10 @@ impl Dispatcher {
 
 /// Whether an algorithm's rounds depend on the size of all data.
 fn depends_on_size(choice: &Choice) -> bool {
-    let algorithm = schedule::find_algorithm(choice.candidate.algorithm());
+    // Without blocks, no algorithm is searched for in each call.
     choice.candidate.parameters().block_bytes.is_some()
-        && algorithm.is_some_and(|algorithm| algorithm.takes(Parameter::Blocks))
+        && schedule::find_algorithm(choice.candidate.algorithm())
+            .is_some_and(|algorithm| algorithm.takes(Parameter::Blocks))
 }
 
 /// The reason why a call of this size, which all ranks know, is left to the library.
@@ -437,11 +466,18 @@ fn size_refusal(collective: Collective, bytes: u64) -> Option<FallbackReason> {
 /// # Safety
 ///
 /// As MPI asks of the call, whose arguments are not wrong.
-unsafe fn common_bytes(call: &RawIrregularCall, ranks: c_int) -> u64 {
+unsafe fn common_bytes(
+    call: &RawIrregularCall,
+    ranks: c_int,
+    predefined: &mut PredefinedTypes,
+) -> u64 {
     if !call.collective.decides_by_size() {
         return 0;
     }
     // SAFETY: the caller promises readable arrays with one entry for each rank where they are significant, as the
     // received blocks of an allgatherv are on all ranks, and valid types.
-    unsafe { call.received.total_bytes(ranks) }
+    unsafe {
+        let bytes_of = |datatype| predefined.bytes_of(datatype);
+        call.received.total_bytes(ranks, bytes_of)
+    }
 }

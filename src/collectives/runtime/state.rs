@@ -18,6 +18,7 @@ use crate::arguments::measured_elements;
 use crate::irregular::IrregularPlan;
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
+use crate::predefined::PredefinedTypes;
 use crate::table_mismatch::{Host, TableMismatch};
 use crate::threads::CallCounter;
 use crate::versions::{Version, Versions};
@@ -39,6 +40,8 @@ pub(crate) struct State {
     pub(crate) awaits_base: bool,
     /// For each collective, the calls that are known to be left to the library.
     pub(crate) passed: [Option<PassedCalls>; Collective::ALL.len()],
+    /// The predefined datatypes that irregular collectives have used.
+    pub(crate) predefined: PredefinedTypes,
 }
 
 /// Calls of one collective that are known to be left to the library, whatever their other arguments are.
@@ -235,6 +238,13 @@ impl State {
         passed.filter(|passed| passed.has_elements(measured_elements(call, self.rank)))
     }
 
+    /// The calls of a collective, if all of them are known to be left to the library.
+    #[inline(always)]
+    pub(crate) fn find_all_passed(&self, collective: Collective) -> Option<&PassedCalls> {
+        let passed = self.passed[collective as usize].as_ref();
+        passed.filter(|passed| passed.few.is_none())
+    }
+
     /// Determines the state of a communicator, as far as that needs no communication. The outcome is the same on all
     /// ranks. A communicator that may get calls of ours is attached later, see [`Self::awaited`].
     ///
@@ -277,6 +287,7 @@ impl State {
             awaited,
             awaits_base: false,
             passed: [const { None }; Collective::ALL.len()],
+            predefined: PredefinedTypes::default(),
         })
     }
 }

@@ -106,7 +106,9 @@ impl Cell {
         };
         let schedules = [request, finest].map(|request| Schedule::new(algorithm, &request));
         match schedules {
-            [Ok(measured), Ok(finest)] => schedule::have_same_messages(&measured, &finest),
+            [Ok(as_measured), Ok(of_bytes)] => {
+                schedule::have_same_messages(&as_measured, &of_bytes)
+            }
             // What cannot serve the call is left out elsewhere.
             _ => true,
         }

@@ -1,7 +1,11 @@
 //! `colltune gain`: what a table would save recorded programs.
 
+use schedule::Collective;
 use serde_json::Value;
-use testkit::tables::table_yaml;
+use statistics::{Interval, PairedRatio};
+use table::{Deployment, Found, OperatorClass, Verdict};
+use testkit::tables::{parse_table, table_yaml};
+use vocabulary::{CommShape, Distribution, Pattern, RankOrder};
 
 use crate::run::Place;
 
@@ -204,4 +208,62 @@ fn the_schema_holds() {
     let schema = place.run_line("schema gain").good().json();
     let output = place.run_line(GAIN).good().json();
     jsonschema::validate(&schema, &output).unwrap();
+}
+
+#[test]
+fn the_interval_of_a_verdict_becomes_that_of_the_saving() {
+    let place = prepared(&[
+        call("allreduce", SHAPE, 64, WAITING),
+        call("allreduce", SHAPE, 4096, NO_SAMPLES),
+    ]);
+    let mut judged = parse_table(&table());
+    let candidate = judged.collectives[&Collective::Allreduce][0].rules[0]
+        .candidate
+        .clone();
+    let verdict = |bytes| Verdict {
+        unix_seconds: 1_795_319_889,
+        library: judged.provenance.library.clone(),
+        conditions: "0011223344556677".to_owned(),
+        pattern: Pattern::Together,
+        collective: Collective::Allreduce,
+        shape: CommShape { nodes: 1, ppn: 2 },
+        order: RankOrder::Block,
+        operators: OperatorClass::Commutative,
+        deployment: Deployment::Colltune,
+        candidate: candidate.clone(),
+        bytes,
+        distribution: Distribution::default(),
+        found: Found::Faster,
+        speedup: Some(PairedRatio {
+            median: 1.6,
+            interval: Interval {
+                low: 1.25,
+                high: 2.0,
+                coverage: 0.96,
+            },
+            launches: 9,
+        }),
+        seed: 1,
+        newest_launch: None,
+    };
+    let verdicts = vec![verdict(64), verdict(4096)];
+    judged.verdicts = verdicts;
+    place.write("table.yaml", judged.to_yaml());
+    let output = place.run_line(GAIN).good().json();
+    let colltune = &output["deployments"][0];
+    let ends = |of: &Value| {
+        ["saved_seconds", "saved_seconds_low", "saved_seconds_high"].map(|key| {
+            let seconds = of[key].as_f64();
+            seconds.map(|seconds| (seconds * 1e6).round() / 1e6)
+        })
+    };
+    // 4 seconds beside waiting: 1 - 1/1.6, 1 - 1/1.25 and 1 - 1/2 of them.
+    let whole = [Some(1.5), Some(0.8), Some(2.0)];
+    assert_eq!(ends(colltune), whole, "{output}");
+    // Of the 8 seconds of the other calls all or nothing may be waiting.
+    assert_eq!(ends(&colltune["calls"][0]), [None, Some(0.0), Some(4.0)]);
+    assert_eq!(ends(&colltune["calls"][1]), whole);
+    assert_eq!(colltune["calls"][1]["interval_from"], "validation");
+    assert_eq!(colltune["unknown_waiting_at_most_seconds"], 4.0);
+    assert_eq!(colltune["without_interval_seconds"], 0.0);
 }

@@ -97,6 +97,48 @@ pub(super) fn read_profiles(given: &[PathBuf]) -> Result<Profile, CliError> {
     read.into_error().map_or(Ok(profile), Err)
 }
 
+/// Profiles by whether all of their jobs were recorded with one library.
+pub(super) struct ProfilesByLibrary {
+    /// Those of that library.
+    pub(super) same: Profile,
+    /// All others.
+    pub(super) others: Profile,
+}
+
+/// The sums of the profiles of a library and of others, if all of them can be read.
+pub(super) fn read_profiles_by_library(
+    given: &[PathBuf],
+    library: &str,
+    console: Console,
+) -> Result<ProfilesByLibrary, CliError> {
+    let mut by_library: [Vec<(String, Profile)>; 2] = [Vec::new(), Vec::new()];
+    for path in given {
+        for file in files_of(path)? {
+            let profile = read_profile(&file).map_err(|source| CliError::Profile {
+                path: file.clone(),
+                source,
+                others: 0,
+            })?;
+            let is_same = profile.jobs.values().all(|job| job.library == library);
+            by_library[usize::from(!is_same)].push((file.display().to_string(), profile));
+        }
+    }
+    let [same, others] = by_library.map(|profiles| {
+        let AddedUp { profile, repeated } = add_up(profiles);
+        warn_of_repeated(&repeated, console);
+        profile
+    });
+    Ok(ProfilesByLibrary { same, others })
+}
+
+fn warn_of_repeated(repeated: &[String], console: Console) {
+    for name in repeated {
+        console.warn(format_args!(
+            "{name} does not count: another file has the same job."
+        ));
+    }
+}
+
 /// The reason why a file did not count.
 #[derive(Debug)]
 struct Unreadable {
@@ -141,11 +183,7 @@ impl ReadProfiles {
     }
 
     fn warn_of_repeated(&self, console: Console) {
-        for name in &self.repeated {
-            console.warn(format_args!(
-                "{name} does not count: another file has the same job."
-            ));
-        }
+        warn_of_repeated(&self.repeated, console);
     }
 
     /// Warns of all files that did not count.

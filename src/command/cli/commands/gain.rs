@@ -146,24 +146,33 @@ fn describe_deployment(gain: &DeploymentGain, top: usize) -> String {
         Deployment::Colltune => "Through colltune (libcolltune)",
         Deployment::Library => "Through the library's own settings (exports)",
     };
-    let mut lines = vec![format!(
-        "{way}: {} saved, with an interval of {} to {}",
-        format_saving(gain.saved_seconds),
-        format_saving(gain.saved_seconds_low),
-        format_saving(gain.saved_seconds_high)
-    )];
-    if gain.calls.is_empty() {
-        lines = vec![format!("{way}: nothing is saved")];
-    }
+    // Without an interval, nothing adds up to a sum with one, and zeros would seem to be a prediction.
+    let has_sum = gain
+        .calls
+        .iter()
+        .any(|call| call.saved_seconds.is_some() && call.saved_seconds_low.is_some());
+    let headline = if has_sum {
+        format!(
+            "{way}: {} saved, with an interval of {} to {}",
+            format_saving(gain.saved_seconds),
+            format_saving(gain.saved_seconds_low),
+            format_saving(gain.saved_seconds_high)
+        )
+    } else if gain.calls.is_empty() {
+        format!("{way}: nothing is saved")
+    } else {
+        format!("{way}: no saving has an interval")
+    };
+    let mut lines = vec![headline];
     if gain.without_interval_seconds != 0.0 {
         lines.push(format!(
-            "  besides, {} by speed-ups of unknown accuracy: measure them with `colltune validate`",
+            "  {} are saved by speed-ups of unknown accuracy: measure them with `colltune validate`",
             format_saving(gain.without_interval_seconds)
         ));
     }
     if gain.unknown_waiting_at_most_seconds > 0.0 {
         lines.push(format!(
-            "  besides, at most {} in calls of which it is not known how long ranks wait in them",
+            "  at most {} are saved in calls of which it is not known how long ranks wait in them",
             format_saving(gain.unknown_waiting_at_most_seconds)
         ));
     }

@@ -111,7 +111,7 @@ fn half_of_the_time_besides_waiting_is_saved_by_a_speedup_of_two() {
         .good()
         .out;
     assert!(
-        text.contains("besides, 2.00 s by speed-ups of unknown"),
+        text.contains("Through colltune (libcolltune): no saving has an interval\n  2.00 s are saved by speed-ups of unknown"),
         "{text}"
     );
 }

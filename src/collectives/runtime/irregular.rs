@@ -118,6 +118,21 @@ impl Dispatcher {
         }
     }
 
+    /// [`Self::call_irregular`] on a communicator that [`Self::find_communicator`] has found.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call; the communicator is the call's, and no call of ours is under way.
+    pub unsafe fn call_irregular_on(
+        &self,
+        known: KnownCommunicator,
+        call: &RawIrregularCall,
+    ) -> c_int {
+        // SAFETY: the caller promises what MPI asks of the call, that `known` is its communicator, and that no call of ours
+        // is under way.
+        unsafe { self.serve_irregular(known.state(), call) }
+    }
+
     /// Carries out a call of an irregular collective, by one of our algorithms or by the library. Returns MPI's error
     /// code; in case of an error the communicator's error handler has been called.
     ///

@@ -14,7 +14,7 @@ use exec::constants::MPI_Comm;
 use exec::{Communicator, ExecError, NoChannels, RawCall, Wait, check_code};
 use mpi::ffi;
 use table::dispatch::CommunicatorRules;
-use table::{Deployment, Policy, Table, Usage};
+use table::{Deployment, Numerics, Policy, Table, Usage};
 use vocabulary::{CommShape, RankOrder};
 
 use crate::agree::{is_first, is_same, maximum_over_ranks};
@@ -140,10 +140,18 @@ impl Dispatcher {
             min_confidence,
             unconfirmed,
             extrapolate,
+            numerics: required,
         } = settings.policy;
         let Settings { force, reload, .. } = settings;
         let attach_after = attach_after(&settings);
-        let flags = [loaded.is_ok(), reload, unconfirmed, extrapolate];
+        let flags = [
+            loaded.is_ok(),
+            reload,
+            unconfirmed,
+            extrapolate,
+            required.independent_of_placement,
+            required.independent_of_size,
+        ];
         let mut numbers = flags.map(u64::from).to_vec();
         let least = min_confidence.map_or(0, |least| 1 + least as u64);
         numbers.extend([
@@ -302,7 +310,15 @@ impl Dispatcher {
             text += "; more launches give more confidence, COLLTUNE_MIN_CONFIDENCE=low (`colltune run \
                      --min-confidence low`) uses rules of low confidence as well";
         }
+        if usage.numerics > 0 {
+            text += "; COLLTUNE_NUMERICS=none (`colltune run --numerics none`) uses them as well";
+        }
         Some(text)
+    }
+
+    /// What the bits of reductions that this table's rules carry out do not depend on, as the policy requires.
+    pub fn required_numerics(&self) -> Numerics {
+        self.versions.first().policy.numerics
     }
 
     /// The number of times that this rank has replaced the table by a changed one.

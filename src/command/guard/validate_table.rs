@@ -298,7 +298,7 @@ fn measure_points<Caller: TestCaller>(
             let policy = Policy {
                 min_confidence: Some(Confidence::Low),
                 unconfirmed: true,
-                extrapolate: false,
+                ..Policy::default()
             };
             Some(Activation::from_exported_table(
                 table,

@@ -8,8 +8,10 @@ use thiserror::Error;
 use vocabulary::Candidate;
 
 use crate::lookup::{Basis, rule_at};
+use crate::numerics::{Lacks, add_numerical_lacks};
 use crate::{
-    Confidence, Decision, Deployment, Provenance, Rule, RulePlace, ShapeMatch, ShapeRules, Table,
+    Confidence, Decision, Deployment, Numerics, Provenance, Rule, RulePlace, ShapeMatch,
+    ShapeRules, Table,
 };
 
 /// The selection of the rules that are deployed, that is, used at run time, in exported files and in deployed folders.
@@ -26,10 +28,13 @@ pub struct Policy {
     pub unconfirmed: bool,
     /// Whether the nearest measured shape serves a shape that was not measured, where rules are not interpolated.
     pub extrapolate: bool,
+    /// What the bits of reductions must not depend on.
+    pub numerics: Numerics,
 }
 
 impl Policy {
-    /// The requirement that a rule fails on the shape that it was made for; `None` if it is deployed.
+    /// The requirement that a rule fails on the shape that it was made for, apart from those of [`Policy::numerics`];
+    /// `None` if it fails none of them.
     pub fn lack_of_rule(self, rule: &Rule, provenance: &Provenance) -> Option<Lack> {
         if rule.candidate == Candidate::Default {
             None
@@ -108,17 +113,28 @@ pub enum Lack {
     /// It was simulated, not measured.
     #[error("is simulated")]
     Measurement,
+    /// Its bits depend on the placement of ranks.
+    #[error("gives other bits on another placement of as many ranks")]
+    Placement,
+    /// Its bits depend on the size of the message.
+    #[error("gives other bits at another size")]
+    Size,
+    /// It is not known how it brackets contributions, as it is not an algorithm of ours.
+    #[error("is the library's own algorithm, whose bits may depend on everything")]
+    Bracketing,
 }
 
 impl Lack {
-    /// The reason, to follow a colon: `not confirmed`, `low confidence`, `simulated`, `validate found it slower or
-    /// failing`.
+    /// The reason, to follow a colon, as in `not confirmed`, `low confidence` or `validate found it slower or failing`.
     pub fn reason(self) -> String {
         match self {
             Self::Verdict => "validate found it slower or failing".to_owned(),
             Self::Confirmation => "not confirmed".to_owned(),
             Self::Confidence(confidence) => format!("{confidence} confidence"),
             Self::Measurement => "simulated".to_owned(),
+            Self::Placement => "other bits on another placement".to_owned(),
+            Self::Size => "other bits at another size".to_owned(),
+            Self::Bracketing => "bits of the library's own algorithm are unknown".to_owned(),
         }
     }
 }
@@ -130,9 +146,12 @@ impl Table {
         let mut table = self.clone();
         let mut withheld = Vec::new();
         let interpolates = policy.deploys_interpolated(&self.provenance);
+        let mut lacks = self.lacks_by_entry(policy).into_iter();
         for (collective, entries) in &mut table.collectives {
+            // Between measured shapes, the choice follows size and placement.
+            let follows_numerics = collective.is_reduction() && !policy.numerics.is_none();
             for entry in entries {
-                if !interpolates {
+                if !interpolates || follows_numerics {
                     entry.candidates.clear();
                 }
                 // What is slower on this shape is not interpolated to others.
@@ -144,14 +163,31 @@ impl Table {
                 entry
                     .candidates
                     .retain(|times| !is_refuted(&times.candidate));
-                entry.withhold_rules(
-                    *collective,
-                    |rule| policy.lack_of_rule(rule, &self.provenance),
-                    &mut withheld,
-                );
+                let of_entry = lacks.next().unwrap_or_default();
+                entry.withhold_rules(*collective, &of_entry, &mut withheld);
             }
         }
         (table, withheld)
+    }
+
+    /// The requirements that rules fail, for each entry in the order of [`Table::entries`].
+    fn lacks_by_entry(&self, policy: Policy) -> Vec<Lacks> {
+        let mut all = Vec::new();
+        for (collective, entries) in &self.collectives {
+            let lack = |rule: &Rule| policy.lack_of_rule(rule, &self.provenance);
+            let of_entry = |entry: &ShapeRules| {
+                let rules = entry.rules.iter();
+                rules
+                    .filter_map(|rule| Some((rule.from_bytes, lack(rule)?)))
+                    .collect()
+            };
+            let mut lacks: Vec<Lacks> = entries.iter().map(of_entry).collect();
+            if collective.is_reduction() && !policy.numerics.is_none() {
+                add_numerical_lacks(policy, entries, &mut lacks);
+            }
+            all.append(&mut lacks);
+        }
+        all
     }
 }
 
@@ -168,12 +204,14 @@ pub struct Usage {
     pub simulated: usize,
     /// Rules that `colltune validate` found slower than the default, or failing.
     pub refuted: usize,
+    /// Rules for reductions that fail [`Policy::numerics`].
+    pub numerics: usize,
 }
 
 impl Usage {
     /// The number of rules that are not deployed.
     pub const fn unused_rules(self) -> usize {
-        self.unconfirmed + self.uncertain + self.simulated + self.refuted
+        self.unconfirmed + self.uncertain + self.simulated + self.refuted + self.numerics
     }
 
     /// Whether there are rules but none is deployed.
@@ -198,6 +236,11 @@ impl fmt::Display for Usage {
             (self.unconfirmed, "is not confirmed", "are not confirmed"),
             (self.uncertain, "lacks confidence", "lack confidence"),
             (self.simulated, "is simulated", "are simulated"),
+            (
+                self.numerics,
+                "gives bits that depend on what `numerics` excludes",
+                "give bits that depend on what `numerics` excludes",
+            ),
         ];
         let lacks = lacks.into_iter().filter(|(count, ..)| *count > 0);
         for (place, (count, one, many)) in lacks.enumerate() {
@@ -211,23 +254,26 @@ impl fmt::Display for Usage {
 impl Table {
     /// Counts the rules for a deployment by whether a policy deploys them.
     pub fn count_usage(&self, policy: Policy, deployment: Deployment) -> Usage {
-        let entries = self.entries();
-        let entries = entries.filter(|entry| entry.deployments.hold_for(deployment));
+        let lacks = self.lacks_by_entry(policy);
+        let entries = self.entries().zip(&lacks);
+        let entries = entries.filter(|(entry, _)| entry.deployments.hold_for(deployment));
         let mut usage = Usage::default();
-        let rules = entries.flat_map(|entry| &entry.rules);
         // Programs that use colltune leave the library's own algorithms to the library.
         let counts = |rule: &&Rule| match deployment {
             Deployment::Colltune => rule.candidate.is_ours(),
             Deployment::Library => true,
         };
-        for rule in rules.filter(counts) {
-            match policy.lack_of_rule(rule, &self.provenance) {
-                Some(Lack::Verdict) => usage.refuted += 1,
-                Some(Lack::Confirmation) => usage.unconfirmed += 1,
-                Some(Lack::Confidence(_)) => usage.uncertain += 1,
-                Some(Lack::Measurement) => usage.simulated += 1,
-                None if rule.candidate == Candidate::Default => {}
-                None => usage.used += 1,
+        for (entry, of_entry) in entries {
+            for rule in entry.rules.iter().filter(counts) {
+                match of_entry.get(&rule.from_bytes) {
+                    Some(Lack::Verdict) => usage.refuted += 1,
+                    Some(Lack::Confirmation) => usage.unconfirmed += 1,
+                    Some(Lack::Confidence(_)) => usage.uncertain += 1,
+                    Some(Lack::Measurement) => usage.simulated += 1,
+                    Some(Lack::Placement | Lack::Size | Lack::Bracketing) => usage.numerics += 1,
+                    None if rule.candidate == Candidate::Default => {}
+                    None => usage.used += 1,
+                }
             }
         }
         usage
@@ -236,7 +282,7 @@ impl Table {
 
 impl Decision<'_> {
     /// The reason why a policy does not deploy the decision, to follow a colon; `None` if it does, or if the decision
-    /// is the default.
+    /// is the default. Of the policy's [`Numerics`], only what a decision fails by itself counts.
     pub fn reason_withheld(&self, policy: Policy) -> Option<String> {
         let Basis {
             confirmed,
@@ -249,7 +295,10 @@ impl Decision<'_> {
         let of_rule = if refuted {
             Some(Lack::Verdict)
         } else {
-            policy.lack_unless_refuted(confirmed, confidence, provenance)
+            let is_reduction = self.query.collective.is_reduction();
+            let of_bits = || policy.numerics.lack_of_candidate(self.candidate);
+            let other = policy.lack_unless_refuted(confirmed, confidence, provenance);
+            other.or_else(|| is_reduction.then(of_bits).flatten())
         };
         let of_shape = match self.matched {
             _ if policy.extrapolate => None,
@@ -272,19 +321,19 @@ impl ShapeRules {
     fn withhold_rules(
         &mut self,
         collective: Collective,
-        lack: impl Fn(&Rule) -> Option<Lack>,
+        lacks: &Lacks,
         withheld: &mut Vec<Withheld>,
     ) {
         for point in &mut self.measured {
             let rule = rule_at(&self.rules, point.bytes);
-            if rule.is_some_and(|rule| lack(rule).is_some()) {
+            if rule.is_some_and(|rule| lacks.contains_key(&rule.from_bytes)) {
                 point.seconds = point.default_seconds;
                 point.speedup = 1.0;
             }
         }
         for at in 0..self.rules.len() {
             let rule = &self.rules[at];
-            let Some(lack) = lack(rule) else {
+            let Some(&lack) = lacks.get(&rule.from_bytes) else {
                 continue;
             };
             let place = self.rule_place(collective, rule.from_bytes);

@@ -52,6 +52,9 @@ impl RankSettings<'_> {
         if let Some(least) = self.policy.min_confidence {
             variables.push(("COLLTUNE_MIN_CONFIDENCE", least.to_string().into()));
         }
+        if !self.policy.numerics.is_none() {
+            variables.push(("COLLTUNE_NUMERICS", self.policy.numerics.to_string().into()));
+        }
         for name in ["COLLTUNE_SHARED_MEMORY", "COLLTUNE_ATTACH_AFTER"] {
             variables.extend(std::env::var_os(name).map(|value| (name, value)));
         }

@@ -115,7 +115,7 @@ impl ProgramArgs {
         let policy = Policy {
             min_confidence: self.min_confidence,
             unconfirmed: self.unconfirmed,
-            extrapolate: false,
+            ..Policy::default()
         };
         warn_of_simulation(table, console);
         match table_args.deployment {

@@ -137,6 +137,9 @@ fn describe_withheld(withheld: impl IntoIterator<Item = Lack>) -> Vec<String> {
             Lack::Confirmation => format!("no fresh launches confirmed {them}"),
             Lack::Confidence(confidence) => format!("{their} confidence is {confidence}"),
             Lack::Measurement => format!("{their} times are simulated"),
+            Lack::Placement | Lack::Size | Lack::Bracketing => {
+                format!("{their} bits depend on what `numerics` excludes")
+            }
         };
         format!("{number} {rules} {are} in the table and {are} not deployed: {why}")
     };

@@ -241,6 +241,7 @@ impl VersionContent<'_> {
             min_confidence,
             unconfirmed,
             extrapolate,
+            numerics,
         } = self.policy;
         let least = min_confidence.unwrap_or(self.table.provenance.min_confidence);
         let mut text = "#!/bin/sh\n".to_owned();
@@ -252,12 +253,16 @@ impl VersionContent<'_> {
             "export LD_PRELOAD={preload}\"${{LD_PRELOAD:+:$LD_PRELOAD}}\""
         );
         // The program applies a policy again, which must not withhold deployed rules.
-        let variables = [
+        let mut variables = vec![
             ("TABLE", quote_for_shell(&format!("{place}/{TABLE}"))),
             ("MIN_CONFIDENCE", least.to_string()),
             ("UNCONFIRMED", u8::from(unconfirmed).to_string()),
             ("EXTRAPOLATE", u8::from(extrapolate).to_string()),
         ];
+        // Otherwise users may require what they need.
+        if !numerics.is_none() {
+            variables.push(("NUMERICS", numerics.to_string()));
+        }
         for (name, value) in variables {
             _ = writeln!(text, "export COLLTUNE_{name}={value}");
         }

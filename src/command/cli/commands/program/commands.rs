@@ -69,7 +69,7 @@ enum WithTable {
 
 /// Variables of libcolltune.so that a job may have from the site: with them a run without the table would have one, and a
 /// run with it another.
-const OF_OTHER_TABLES: [&str; 9] = [
+const OF_OTHER_TABLES: [&str; 10] = [
     "COLLTUNE_TABLE",
     "COLLTUNE_LOG",
     "COLLTUNE_DISABLE",
@@ -78,6 +78,7 @@ const OF_OTHER_TABLES: [&str; 9] = [
     "COLLTUNE_UNCONFIRMED",
     "COLLTUNE_EXTRAPOLATE",
     "COLLTUNE_MIN_CONFIDENCE",
+    "COLLTUNE_NUMERICS",
     "COLLTUNE_RECORD",
 ];
 
@@ -291,6 +292,9 @@ fn write_launchers(
     }
     if let Some(least) = settings.policy.min_confidence {
         let _ = write!(options, " --min-confidence {least}");
+    }
+    if !settings.policy.numerics.is_none() {
+        let _ = write!(options, " --numerics {}", settings.policy.numerics);
     }
     if settings.force.version {
         options += " --force=version";

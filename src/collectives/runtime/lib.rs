@@ -79,6 +79,7 @@ mod irregular;
 mod loaded;
 mod place;
 mod plan;
+mod predefined;
 mod private;
 mod recent;
 mod room;

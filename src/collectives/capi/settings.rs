@@ -109,17 +109,17 @@ fn policy_from_variables() -> Result<Policy, RuntimeError> {
 }
 
 /// `COLLTUNE_NUMERICS`: what the bits of reductions must not depend on.
-fn required_numerics() -> Result<Numerics, RuntimeError> {
+fn required_numerics() -> Result<Option<Numerics>, RuntimeError> {
     let name = "COLLTUNE_NUMERICS";
-    let Some(value) = variable_value(name) else {
-        return Ok(Numerics::default());
+    let parse = |value: OsString| {
+        let known = value.to_str().and_then(|text| text.parse().ok());
+        known.ok_or_else(|| RuntimeError::Variable {
+            name,
+            value: quoted(&value.to_string_lossy(), MOST_QUOTED),
+            expected: Numerics::EXPECTED,
+        })
     };
-    let known = value.to_str().and_then(|text| text.parse().ok());
-    known.ok_or_else(|| RuntimeError::Variable {
-        name,
-        value: quoted(&value.to_string_lossy(), MOST_QUOTED),
-        expected: Numerics::EXPECTED,
-    })
+    variable_value(name).map(parse).transpose()
 }
 
 /// A variable that is 0, 1 or not set; other values are refused, so that a typing error has no silent effect.

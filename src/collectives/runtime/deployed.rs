@@ -52,7 +52,7 @@ impl DeployedCall {
                 min_confidence: Some(Confidence::Low),
                 unconfirmed: true,
                 extrapolate: true,
-                numerics: Numerics::default(),
+                numerics: Some(Numerics::default()),
             },
             attach_after_bytes: Some(0),
             ..Settings::default()
@@ -162,6 +162,7 @@ fn single_candidate_table(candidate: &Candidate, call: &Call) -> Table {
             pattern: Pattern::default(),
             distributions: Vec::new(),
             min_confidence: Confidence::default(),
+            numerics: Numerics::default(),
             warnings: Vec::new(),
         },
         collectives: BTreeMap::from([(call.collective, vec![entry])]),

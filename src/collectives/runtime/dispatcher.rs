@@ -140,7 +140,7 @@ impl Dispatcher {
             min_confidence,
             unconfirmed,
             extrapolate,
-            numerics: required,
+            numerics,
         } = settings.policy;
         let Settings { force, reload, .. } = settings;
         let attach_after = attach_after(&settings);
@@ -149,8 +149,9 @@ impl Dispatcher {
             reload,
             unconfirmed,
             extrapolate,
-            required.independent_of_placement,
-            required.independent_of_size,
+            numerics.is_some(),
+            numerics.is_some_and(|required| required.independent_of_placement),
+            numerics.is_some_and(|required| required.independent_of_size),
         ];
         let mut numbers = flags.map(u64::from).to_vec();
         let least = min_confidence.map_or(0, |least| 1 + least as u64);
@@ -316,9 +317,10 @@ impl Dispatcher {
         Some(text)
     }
 
-    /// What the bits of reductions that this table's rules carry out do not depend on, as the policy requires.
+    /// What the bits of reductions do not depend on that the rules of the table that this rank used last carry out.
     pub fn required_numerics(&self) -> Numerics {
-        self.versions.first().policy.numerics
+        let last = self.versions.last();
+        last.policy.numerics_for(&last.loaded.table.provenance)
     }
 
     /// The number of times that this rank has replaced the table by a changed one.

@@ -7,7 +7,7 @@ use campaign::Campaign;
 use launcher::find_driver;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use table::{Confidence, Deployment, Policy, Table, TableError, TurnedBack, Verdict};
+use table::{Confidence, Deployment, Numerics, Policy, Table, TableError, TurnedBack, Verdict};
 use tuner::{SearchPaths, TunerError, export_beside};
 use vocabulary::Library;
 
@@ -298,7 +298,8 @@ fn measure_points<Caller: TestCaller>(
             let policy = Policy {
                 min_confidence: Some(Confidence::Low),
                 unconfirmed: true,
-                ..Policy::default()
+                extrapolate: false,
+                numerics: Some(Numerics::default()),
             };
             Some(Activation::from_exported_table(
                 table,

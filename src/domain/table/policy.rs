@@ -28,11 +28,16 @@ pub struct Policy {
     pub unconfirmed: bool,
     /// Whether the nearest measured shape serves a shape that was not measured, where rules are not interpolated.
     pub extrapolate: bool,
-    /// What the bits of reductions must not depend on.
-    pub numerics: Numerics,
+    /// What the bits of reductions must not depend on; `None` for the table's own requirements ([`Provenance::numerics`]).
+    pub numerics: Option<Numerics>,
 }
 
 impl Policy {
+    /// What the bits of reductions by a table of this provenance must not depend on.
+    pub fn numerics_for(self, provenance: &Provenance) -> Numerics {
+        self.numerics.unwrap_or(provenance.numerics)
+    }
+
     /// The requirement that a rule fails on the shape that it was made for, apart from those of [`Policy::numerics`];
     /// `None` if it fails none of them.
     pub fn lack_of_rule(self, rule: &Rule, provenance: &Provenance) -> Option<Lack> {
@@ -43,6 +48,27 @@ impl Policy {
         } else {
             self.lack_unless_refuted(rule.confirmed, rule.confidence, provenance)
         }
+    }
+
+    /// The requirements that the rules of a collective fail, for each of its entries.
+    fn lacks_of_collective(
+        self,
+        collective: Collective,
+        entries: &[ShapeRules],
+        provenance: &Provenance,
+    ) -> Vec<Lacks> {
+        let of_entry = |entry: &ShapeRules| {
+            let rules = entry.rules.iter();
+            rules
+                .filter_map(|rule| Some((rule.from_bytes, self.lack_of_rule(rule, provenance)?)))
+                .collect()
+        };
+        let mut lacks: Vec<Lacks> = entries.iter().map(of_entry).collect();
+        let numerics = self.numerics_for(provenance);
+        if collective.is_reduction() && !numerics.is_none() {
+            add_numerical_lacks(numerics, self.extrapolate, entries, &mut lacks);
+        }
+        lacks
     }
 
     /// The first requirement that a rule fails, if the rule replaces the default and no validation refuted it; `None` if
@@ -125,6 +151,11 @@ pub enum Lack {
 }
 
 impl Lack {
+    /// Whether it is one of [`Policy::numerics`].
+    pub const fn is_numerical(self) -> bool {
+        matches!(self, Self::Placement | Self::Size | Self::Bracketing)
+    }
+
     /// The reason, to follow a colon, as in `not confirmed`, `low confidence` or `validate found it slower or failing`.
     pub fn reason(self) -> String {
         match self {
@@ -146,10 +177,11 @@ impl Table {
         let mut table = self.clone();
         let mut withheld = Vec::new();
         let interpolates = policy.deploys_interpolated(&self.provenance);
+        let numerics = policy.numerics_for(&self.provenance);
         let mut lacks = self.lacks_by_entry(policy).into_iter();
         for (collective, entries) in &mut table.collectives {
             // Between measured shapes, the choice follows size and placement.
-            let follows_numerics = collective.is_reduction() && !policy.numerics.is_none();
+            let follows_numerics = collective.is_reduction() && !numerics.is_none();
             for entry in entries {
                 if !interpolates || follows_numerics {
                     entry.candidates.clear();
@@ -170,24 +202,27 @@ impl Table {
         (table, withheld)
     }
 
+    /// The requirements that the rules of an entry for a collective fail.
+    pub fn lacks_of_entry(
+        &self,
+        collective: Collective,
+        entry: &ShapeRules,
+        policy: Policy,
+    ) -> Lacks {
+        let entries = self.collectives.get(&collective);
+        let entries = entries.map_or(&[][..], Vec::as_slice);
+        let lacks = policy.lacks_of_collective(collective, entries, &self.provenance);
+        let mut all = entries.iter().zip(lacks);
+        let found = all.find(|(other, _)| std::ptr::eq(*other, entry) || *other == entry);
+        found.map_or_else(Lacks::new, |(_, of_entry)| of_entry)
+    }
+
     /// The requirements that rules fail, for each entry in the order of [`Table::entries`].
-    fn lacks_by_entry(&self, policy: Policy) -> Vec<Lacks> {
-        let mut all = Vec::new();
-        for (collective, entries) in &self.collectives {
-            let lack = |rule: &Rule| policy.lack_of_rule(rule, &self.provenance);
-            let of_entry = |entry: &ShapeRules| {
-                let rules = entry.rules.iter();
-                rules
-                    .filter_map(|rule| Some((rule.from_bytes, lack(rule)?)))
-                    .collect()
-            };
-            let mut lacks: Vec<Lacks> = entries.iter().map(of_entry).collect();
-            if collective.is_reduction() && !policy.numerics.is_none() {
-                add_numerical_lacks(policy, entries, &mut lacks);
-            }
-            all.append(&mut lacks);
-        }
-        all
+    pub(crate) fn lacks_by_entry(&self, policy: Policy) -> Vec<Lacks> {
+        let of_collective = |(collective, entries): (&Collective, &Vec<ShapeRules>)| {
+            policy.lacks_of_collective(*collective, entries, &self.provenance)
+        };
+        self.collectives.iter().flat_map(of_collective).collect()
     }
 }
 
@@ -282,23 +317,22 @@ impl Table {
 
 impl Decision<'_> {
     /// The reason why a policy does not deploy the decision, to follow a colon; `None` if it does, or if the decision
-    /// is the default. Of the policy's [`Numerics`], only what a decision fails by itself counts.
+    /// is the default.
     pub fn reason_withheld(&self, policy: Policy) -> Option<String> {
         let Basis {
             confirmed,
             confidence,
             refuted,
             provenance,
+            ..
         } = self
             .basis
             .filter(|_| *self.candidate != Candidate::Default)?;
         let of_rule = if refuted {
             Some(Lack::Verdict)
         } else {
-            let is_reduction = self.query.collective.is_reduction();
-            let of_bits = || policy.numerics.lack_of_candidate(self.candidate);
             let other = policy.lack_unless_refuted(confirmed, confidence, provenance);
-            other.or_else(|| is_reduction.then(of_bits).flatten())
+            other.or_else(|| self.numerical_lack(policy))
         };
         let of_shape = match self.matched {
             _ if policy.extrapolate => None,
@@ -313,6 +347,38 @@ impl Decision<'_> {
         };
         let of_rule = of_rule.map(Lack::reason);
         of_rule.or_else(|| of_shape.map(str::to_owned))
+    }
+
+    /// The requirement on bits that the decision's rule fails, by itself or beside the other rules of its collective. What
+    /// is interpolated between shapes follows size and placement.
+    fn numerical_lack(&self, policy: Policy) -> Option<Lack> {
+        let Basis {
+            provenance,
+            entries,
+            ..
+        } = self.basis?;
+        let (numerics, collective) = (policy.numerics_for(provenance), self.query.collective);
+        if numerics.is_none() || !collective.is_reduction() {
+            return None;
+        }
+        if matches!(self.matched, ShapeMatch::Interpolated(..)) {
+            return Some(if numerics.independent_of_size {
+                Lack::Size
+            } else {
+                Lack::Placement
+            });
+        }
+        let RulePlace::Rule { from_bytes, .. } = self.rule else {
+            return None;
+        };
+        let lacks = policy.lacks_of_collective(collective, entries, provenance);
+        let mut of_entries = entries.iter().zip(lacks);
+        let (_, of_entry) =
+            of_entries.find(|(entry, _)| entry.rule_place(collective, from_bytes) == self.rule)?;
+        of_entry
+            .get(&from_bytes)
+            .copied()
+            .filter(|lack| lack.is_numerical())
     }
 }
 

@@ -18,9 +18,10 @@ pub(super) struct PolicyArgs {
     #[arg(long)]
     extrapolate: bool,
     /// What the bits of reductions by colltune's algorithms must not depend on: independent_of_placement,
-    /// independent_of_size, both with a comma between them, or none. Rules that break it are not used
-    #[arg(long, value_name = "REQUIREMENTS", default_value_t)]
-    numerics: Numerics,
+    /// independent_of_size, both with a comma between them, or none; by default the `numerics` of the table's campaign.
+    /// Rules that break it are not used, nor are the library's own algorithms for reductions
+    #[arg(long, value_name = "REQUIREMENTS")]
+    numerics: Option<Numerics>,
 }
 
 impl PolicyArgs {

@@ -293,8 +293,8 @@ fn write_launchers(
     if let Some(least) = settings.policy.min_confidence {
         let _ = write!(options, " --min-confidence {least}");
     }
-    if !settings.policy.numerics.is_none() {
-        let _ = write!(options, " --numerics {}", settings.policy.numerics);
+    if let Some(numerics) = settings.policy.numerics {
+        let _ = write!(options, " --numerics {numerics}");
     }
     if settings.force.version {
         options += " --force=version";

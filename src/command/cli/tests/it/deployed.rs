@@ -421,7 +421,7 @@ fn table_of_sums(rules: &[(&str, &str)]) -> String {
     });
     let collectives = format!(
         "  allreduce:\n    message_size: bytes of one rank's vector\n    shapes:\n      - nodes: 1\n        ppn: 3\n        \
-         operators: any\n        rules:\n{}",
+         operators: commutative\n        rules:\n{}",
         rules.collect::<String>()
     );
     tables::table_yaml("sums", "openmpi", "4.1.4", &collectives)

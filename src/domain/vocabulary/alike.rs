@@ -16,6 +16,9 @@ use crate::{Candidate, Cell, MOCKUPS, Parameters, Through};
 /// The most answers of [`Cell::simplest_alike`] that are kept. A question with 40 candidates takes about 10 KiB.
 const MOST_ANSWERS: usize = 4096;
 
+/// The most ranks on which [`Cell::is_true_of_all_elements`] compares schedules.
+const MOST_COMPARED_RANKS: u32 = 1 << 20;
+
 type Question = (Cell, Vec<Candidate>);
 
 static ANSWERS: LazyLock<Mutex<HashMap<Question, Vec<usize>>>> = LazyLock::new(Mutex::default);
@@ -79,8 +82,9 @@ impl Cell {
 
     /// Whether what is measured of a candidate here is true of elements of any size: whether the messages of one of our
     /// algorithms go the same ways as those of as many bytes of single-byte elements. Where an algorithm divides a vector
-    /// of fewer elements than pieces, they do not. Of no concern where data is moved in bytes, and where the division
-    /// among the ranks is that of the call itself, as in a reduce_scatter. Of other candidates it is not known.
+    /// of fewer elements than pieces, they do not. Longer elements than those measured only leave out messages. Of no concern where data is moved in bytes, and where the division
+    /// among the ranks is that of the call itself, as in a reduce_scatter. Of other candidates it is not known, and shapes
+    /// of more ranks than [`MOST_COMPARED_RANKS`], on which nothing is measured, are not looked at.
     pub fn is_true_of_all_elements(&self, candidate: &Candidate) -> bool {
         let Some((name, parameters)) = candidate.as_ours() else {
             return true;
@@ -97,7 +101,8 @@ impl Cell {
         // are never shorter than an element.
         let blocks = parameters.blocks.unwrap_or(1).max(1);
         let most_pieces = 2 * u64::from(self.shape.ranks()).saturating_mul(blocks.into());
-        if !combines_whole_vectors || request.units >= most_pieces {
+        let is_compared = combines_whole_vectors && self.shape.ranks() <= MOST_COMPARED_RANKS;
+        if !is_compared || request.units >= most_pieces {
             return true;
         }
         let finest = Request {

@@ -1,16 +1,19 @@
 //! The handling of one call.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use exec::constants::{MPI_Comm, MPI_Datatype};
-use exec::{ApplicationCall, ExecError, OperatorHandle, PartCounts, RawCall, is_named};
+use exec::{
+    ApplicationCall, Communicator, ExecError, OperatorHandle, PartCounts, RawCall, is_named,
+};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
-use vocabulary::{Candidate, Through};
+use vocabulary::{Candidate, Parameters, Through};
 
 use crate::arguments::{call_length, executor_arguments, measured_elements};
 use crate::call::{CallKey, significant};
@@ -242,8 +245,7 @@ impl Dispatcher {
                 let row = self.passed_row(call.collective, FallbackReason::FirstCalls);
                 return Some(left_to_library(row, &self.row_counter(row)));
             }
-            let attached = self.attach_communicator((*state).communicator);
-            (*state).attached = attached;
+            self.attach_state(state);
         }
         None
     }
@@ -428,7 +430,7 @@ impl Dispatcher {
     ) -> Result<Option<Plan>, ExecError> {
         // SAFETY: the caller promises valid handles and committed datatypes, and one count per rank where `counts` is
         // significant.
-        let decided = unsafe { self.decide_call(state, call, &key, counts) };
+        let decided = unsafe { self.decide_call(state, call, &key, counts, None) };
         let (way, row, gain_seconds, bytes) = match decided {
             Ok(Decided {
                 call: ours,
@@ -461,15 +463,19 @@ impl Dispatcher {
         }))
     }
 
+    /// Chooses an algorithm and prepares it. A nonblocking call has a communicator of its own, and all of its messages go
+    /// through MPI.
+    ///
     /// # Safety
     ///
     /// As in [`Self::prepare_plan`].
-    unsafe fn decide_call(
+    pub(crate) unsafe fn decide_call(
         &self,
         state: &State,
         call: &RawCall,
         key: &CallKey,
         counts: PartCounts<'_>,
+        nonblocking_on: Option<&Communicator>,
     ) -> Result<Decided, Refused> {
         let collective = call.collective;
         let attached = state.attached.as_ref();
@@ -499,6 +505,20 @@ impl Dispatcher {
         let Some(private) = &attached.private else {
             return Err(Refused::Unprepared);
         };
+        let (communicator, parameters) = match nonblocking_on {
+            None => (&private.communicator, Cow::Borrowed(parameters)),
+            Some(own) => {
+                let through = Through::Mpi;
+                let parameters = parameters.clone();
+                (
+                    own,
+                    Cow::Owned(Parameters {
+                        through,
+                        ..parameters
+                    }),
+                )
+            }
+        };
         if let (Through::Shared, Some(reason)) = (parameters.through, private.lacking) {
             return Err(FallbackReason::NoChannels(reason).into());
         }
@@ -506,10 +526,10 @@ impl Dispatcher {
         let prepared = catch_unwind(AssertUnwindSafe(|| {
             ApplicationCall::new(
                 algorithm,
-                parameters,
+                &parameters,
                 &arguments,
                 key.is_in_place(),
-                &private.communicator,
+                communicator,
                 self.wait,
             )
         }));
@@ -548,9 +568,9 @@ impl Dispatcher {
 }
 
 /// A decision for one of our algorithms.
-struct Decided {
-    call: ApplicationCall,
-    name: String,
+pub(crate) struct Decided {
+    pub(crate) call: ApplicationCall,
+    pub(crate) name: String,
     by: By,
     through: Through,
     gain_seconds: f64,
@@ -628,7 +648,7 @@ fn has_parts(collective: Collective) -> bool {
 }
 
 /// A call on a communicator.
-fn asked_call<'a>(state: &State, call: &'a RawCall) -> AskedCall<'a> {
+pub(crate) fn asked_call<'a>(state: &State, call: &'a RawCall) -> AskedCall<'a> {
     AskedCall {
         call,
         rank: state.rank,

@@ -37,6 +37,8 @@ pub(crate) struct State {
     pub(crate) awaited: u64,
     /// Whether there is no private communicator because we had too many; it may use the base, once there is one.
     pub(crate) awaits_base: bool,
+    /// The number of nonblocking calls that our algorithms have carried out or started, the same on all ranks.
+    pub(crate) nonblocking_calls: u64,
     /// For each collective, the calls that are known to be left to the library.
     pub(crate) passed: [Option<PassedCalls>; Collective::ALL.len()],
 }
@@ -276,6 +278,7 @@ impl State {
             attached,
             awaited,
             awaits_base: false,
+            nonblocking_calls: 0,
             passed: [const { None }; Collective::ALL.len()],
         })
     }

@@ -108,7 +108,7 @@ impl ApplicationCall {
     ///
     /// If the library refuses to pack the input.
     pub unsafe fn start(
-        mut self,
+        mut self: Box<Self>,
         communicator: Communicator,
         send: *const c_void,
         recv: *mut c_void,
@@ -129,7 +129,7 @@ impl ApplicationCall {
         // dropped; packed copies are owned by the call.
         unsafe { self.executor.lend_buffers(input, output) };
         Ok(StartedCall {
-            call: self,
+            call: Some(self),
             communicator,
             output: recv.cast(),
             place: ProgramPlace::default(),
@@ -217,7 +217,8 @@ impl ApplicationCall {
 /// out the same calls one after the other. Dropping a call that has not ended cancels its messages.
 #[derive(Debug)]
 pub struct StartedCall {
-    call: ApplicationCall,
+    /// Present until it has been taken back.
+    call: Option<Box<ApplicationCall>>,
     communicator: Communicator,
     /// The application's output.
     output: *mut u8,
@@ -239,37 +240,33 @@ impl StartedCall {
     ///
     /// As in [`ScheduleExecutor::call`]. The call has ended then.
     pub fn advance(&mut self) -> Result<bool, ExecError> {
-        if self.has_ended {
+        let Some(call) = self.call.as_deref_mut().filter(|_| !self.has_ended) else {
+            return Ok(true);
+        };
+        if call.is_empty {
+            self.has_ended = true;
             return Ok(true);
         }
-        let advanced = if self.call.is_empty {
-            Ok(true)
-        } else {
-            self.call
-                .executor
-                .advance(&mut self.place, &self.communicator)
-        };
+        let advanced = call.executor.advance(&mut self.place, &self.communicator);
         self.has_ended = !matches!(advanced, Ok(false));
-        if advanced?
-            && !self.call.is_empty
-            && let Some(side) = self
-                .call
-                .sides
-                .as_deref_mut()
-                .and_then(|sides| sides[1].as_mut())
-        {
+        if advanced? && let Some([_, Some(side)]) = call.sides.as_deref_mut() {
             // SAFETY: the caller of `ApplicationCall::start` promised that the output is writable until the call ends, and
             // that its handles are valid.
             unsafe { side.unpack_output(self.output)? };
         }
         Ok(self.has_ended)
     }
+
+    /// What carries out the next call like this one; `None` if this one has not ended.
+    pub fn take_back(mut self) -> Option<Box<ApplicationCall>> {
+        self.call.take_if(|_| self.has_ended)
+    }
 }
 
 impl Drop for StartedCall {
     fn drop(&mut self) {
-        if !self.has_ended {
-            self.call.executor.cancel();
+        if let Some(call) = self.call.as_deref_mut().filter(|_| !self.has_ended) {
+            call.executor.cancel();
         }
     }
 }

@@ -250,12 +250,11 @@ impl Communicator {
         })
     }
 
-    /// The same communicator for a call that is carried out step by step beside others: with another tag and without
-    /// channels. An error in one of both disables both. Not collective.
+    /// The same communicator for the messages of a call that is carried out step by step beside others: with another tag and
+    /// without channels. An error in one of both disables both. Not collective.
     pub fn share_for_call(&self, tag: c_int) -> Self {
         Self {
             members: self.members.clone(),
-            nodes: self.nodes.clone(),
             is_lost: Rc::clone(&self.is_lost),
             ..self.share_with_tag(tag)
         }

@@ -56,14 +56,18 @@
 //!   computation beside it, and an algorithm with few rounds may be better for that than a fast one. Until the driver
 //!   measures that, nonblocking calls use the rules of blocking ones only where the user asks for it.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Mutex, TryLockError};
+use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
-use exec::{ExecError, PartCounts, RawCall, StartedCall, check_code};
+use exec::{
+    ApplicationCall, Communicator, ExecError, PartCounts, RawCall, StartedCall, check_code,
+};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
@@ -73,11 +77,13 @@ use vocabulary::Candidate;
 
 use crate::agree::maximum_over_ranks;
 use crate::arguments::call_length;
-use crate::call::significant;
+use crate::call::{CallKey, significant};
+use crate::plan::KEPT_BYTES;
 use crate::private::most_tag;
-use crate::serve::{Decided, Refused, asked_call, call_error_handler};
+use crate::serve::{CallForm, Refused, asked_call, call_error_handler};
 use crate::state::{Attached, State};
-use crate::threads::lock;
+use crate::threads::{CallCounter, lock};
+use crate::user_handles::UserHandles;
 use crate::{BYTES_OF_A_CALL, Dispatcher};
 
 /// The collectives whose nonblocking calls are served.
@@ -89,6 +95,10 @@ pub const NONBLOCKING: [Collective; 3] = [
 
 /// The number of tags that the calls on one communicator have in turn.
 const CALL_TAGS: c_int = 64;
+
+/// The most calls that a communicator keeps ready, and their largest buffers in bytes.
+const MOST_READY: usize = 16;
+const READY_BYTES: u64 = KEPT_BYTES / MOST_READY as u64;
 
 /// The time for which calls that the program has neither completed nor freed are carried on when MPI ends. Other ranks may
 /// wait for their part of them, though such a program is wrong.
@@ -139,10 +149,58 @@ struct RequestOutcome {
     code: AtomicI32,
 }
 
+/// What carries out the calls of a communicator that are like earlier ones, which have ended.
+pub(crate) type ReadyCalls = Rc<RefCell<Vec<ReadyCall>>>;
+
+/// What carries out calls with a key, one at a time.
+#[derive(Debug)]
+pub(crate) struct ReadyCall {
+    key: CallKey,
+    /// The program's own handles that it depends on.
+    own: Option<Box<UserHandles>>,
+    /// Absent while a call is under way.
+    ours: Option<Box<ApplicationCall>>,
+    row: usize,
+    calls: Arc<CallCounter>,
+}
+
+impl ReadyCall {
+    /// Takes one that has been kept for calls with a key.
+    fn take_kept(kept: &ReadyCalls, key: &CallKey) -> Option<Self> {
+        let mut ready = kept.borrow_mut();
+        let place = ready.iter().rposition(|ready| ready.key == *key)?;
+        let found = ready.remove(place);
+        found
+            .own
+            .as_deref()
+            .is_none_or(UserHandles::is_there)
+            .then_some(found)
+    }
+
+    /// Keeps it for later calls, in place of the one that has not been used for the longest time if there are many.
+    fn keep(self, kept: &ReadyCalls) {
+        let bytes = self
+            .ours
+            .as_ref()
+            .map_or(u64::MAX, |ours| ours.kept_bytes());
+        // The communicator may have been freed.
+        if self.key.is_large() || bytes > READY_BYTES || Rc::strong_count(kept) < 2 {
+            return;
+        }
+        let mut ready = kept.borrow_mut();
+        if ready.len() >= MOST_READY {
+            ready.remove(0);
+        }
+        ready.push(self);
+    }
+}
+
 /// A call that has been started and has not ended.
 #[derive(Debug)]
 struct CallUnderWay {
     call: StartedCall,
+    /// What started it, and where that is kept afterwards; absent if it is not.
+    ready: Option<(ReadyCall, ReadyCalls)>,
     request: ffi::MPI_Request,
     /// Lives until the request is completed and freed.
     outcome: *const RequestOutcome,
@@ -345,11 +403,17 @@ impl CallUnderWay {
     /// Lets the program complete the request of a call that has ended.
     fn complete_request(self, code: c_int) {
         let Self {
+            call,
+            ready,
             outcome,
             mut request,
             is_freed,
             ..
         } = self;
+        if let Some((mut ready, kept)) = ready.filter(|_| code == 0) {
+            ready.ours = call.take_back();
+            ready.keep(&kept);
+        }
         // SAFETY: the library frees the outcome with the request, which has not been completed before; the program has left
         // it to us to free the request if it has freed it before.
         unsafe {
@@ -490,6 +554,16 @@ impl Dispatcher {
         }
         let (rank, ranks) = (state.rank, state.ranks);
         let (significant, key) = significant(*call, rank);
+        if let Ok(attached) = &state.attached
+            && let Some(ready) = ReadyCall::take_kept(&attached.ready, &key)
+        {
+            let on = communicator_of_call(attached, state.nonblocking_calls)?;
+            return Some(Ok(PreparedCall {
+                ready,
+                is_kept: true,
+                on,
+            }));
+        }
         // SAFETY: the caller promises what MPI asks of the call, and the state of its communicator.
         unsafe {
             let asked = asked_call(state, call);
@@ -504,25 +578,29 @@ impl Dispatcher {
                 state.awaited = state.awaited.saturating_sub(more).max(1);
                 return None;
             }
-            let Attached {
-                private: Some(private),
-                ..
-            } = state.attached.as_ref().ok()?
-            else {
-                return None;
-            };
-            let tag = tag_of_call(
-                private.communicator.tag(),
-                state.nonblocking_calls,
-                most_tag(),
-            )?;
-            let on = private.communicator.share_for_call(tag);
+            let attached = state.attached.as_ref().ok()?;
+            let on = communicator_of_call(attached, state.nonblocking_calls)?;
             let none = PartCounts::Int(&[]);
-            match self.decide_call(state, &significant, &key, none, Some(&on)) {
-                Ok(decided) => Some(Ok(PreparedCall { decided, on })),
-                Err(Refused::PassedOn(_) | Refused::Unprepared) => None,
-                Err(Refused::Failed(error)) => Some(Err(error)),
-            }
+            let decided = self.decide_call(state, &significant, &key, none, CallForm::Nonblocking);
+            let decided = match decided {
+                Ok(decided) => decided,
+                Err(Refused::PassedOn(_) | Refused::Unprepared) => return None,
+                Err(Refused::Failed(error)) => return Some(Err(error)),
+            };
+            let own = UserHandles::from_call(&significant, &self.attributes.datatypes);
+            let row =
+                lock(&self.summary).find_or_add_nonblocking_row(call.collective, &decided.name);
+            Some(Ok(PreparedCall {
+                is_kept: own.is_ok(),
+                ready: ReadyCall {
+                    key,
+                    own: own.unwrap_or_default(),
+                    ours: Some(Box::new(decided.call)),
+                    row,
+                    calls: self.row_counter(row),
+                },
+                on,
+            }))
         }
     }
 
@@ -538,15 +616,22 @@ impl Dispatcher {
     ) -> c_int {
         // All ranks have decided alike.
         state.nonblocking_calls += 1;
-        let PreparedCall { decided, on } = prepared;
-        let row = lock(&self.summary).find_or_add_nonblocking_row(call.collective, &decided.name);
-        self.row_counter(row).count_call();
-        let timed_row = self.timed.then_some(row);
+        let PreparedCall {
+            mut ready,
+            is_kept,
+            on,
+        } = prepared;
+        let (Some(ours), Ok(attached)) = (ready.ours.take(), &state.attached) else {
+            return ffi::MPI_ERR_OTHER as c_int;
+        };
+        ready.calls.count_call();
+        let timed_row = self.timed.then_some(ready.row);
+        let ready = is_kept.then(|| (ready, Rc::clone(&attached.ready)));
         // SAFETY: the caller promises what MPI asks of the call: its buffers match the arguments, and stay valid until the
         // request is completed, which it is when the call has ended. Handles that the program frees before that are kept.
         let started = unsafe {
-            let started = decided.call.start(on, call.send, call.recv);
-            started.and_then(|started| CallUnderWay::new(started, call, timed_row))
+            let started = ours.start(on, call.send, call.recv);
+            started.and_then(|started| CallUnderWay::new(started, call, ready, timed_row))
         };
         match started {
             Ok(started) => {
@@ -564,13 +649,27 @@ impl Dispatcher {
 
 /// A decision for one of our algorithms, and the communicator for the call.
 struct PreparedCall {
-    decided: Decided,
-    on: exec::Communicator,
+    ready: ReadyCall,
+    /// Whether it may be kept for later calls.
+    is_kept: bool,
+    on: Communicator,
+}
+
+/// The communicator for the messages of the next nonblocking call; `None` on all ranks if there is none.
+fn communicator_of_call(attached: &Attached, number: u64) -> Option<Communicator> {
+    let private = &attached.private.as_ref()?.communicator;
+    let tag = tag_of_call(private.tag(), number, most_tag())?;
+    Some(private.share_for_call(tag))
 }
 
 impl CallUnderWay {
     /// A call with a request that the library has made.
-    fn new(call: StartedCall, raw: &RawCall, timed_row: Option<usize>) -> Result<Self, ExecError> {
+    fn new(
+        call: StartedCall,
+        raw: &RawCall,
+        ready: Option<(ReadyCall, ReadyCalls)>,
+        timed_row: Option<usize>,
+    ) -> Result<Self, ExecError> {
         let outcome = Box::into_raw(Box::new(RequestOutcome {
             code: AtomicI32::new(0),
         }));
@@ -590,6 +689,7 @@ impl CallUnderWay {
             }
             Ok(Self {
                 call,
+                ready,
                 request,
                 outcome,
                 is_freed: false,

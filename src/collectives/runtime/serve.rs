@@ -7,9 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
 use exec::constants::{MPI_Comm, MPI_Datatype};
-use exec::{
-    ApplicationCall, Communicator, ExecError, OperatorHandle, PartCounts, RawCall, is_named,
-};
+use exec::{ApplicationCall, ExecError, OperatorHandle, PartCounts, RawCall, is_named};
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
@@ -430,7 +428,7 @@ impl Dispatcher {
     ) -> Result<Option<Plan>, ExecError> {
         // SAFETY: the caller promises valid handles and committed datatypes, and one count per rank where `counts` is
         // significant.
-        let decided = unsafe { self.decide_call(state, call, &key, counts, None) };
+        let decided = unsafe { self.decide_call(state, call, &key, counts, CallForm::Blocking) };
         let (way, row, gain_seconds, bytes) = match decided {
             Ok(Decided {
                 call: ours,
@@ -463,8 +461,7 @@ impl Dispatcher {
         }))
     }
 
-    /// Chooses an algorithm and prepares it. A nonblocking call has a communicator of its own, and all of its messages go
-    /// through MPI.
+    /// Chooses an algorithm and prepares it. All messages of a nonblocking call go through MPI.
     ///
     /// # Safety
     ///
@@ -475,7 +472,7 @@ impl Dispatcher {
         call: &RawCall,
         key: &CallKey,
         counts: PartCounts<'_>,
-        nonblocking_on: Option<&Communicator>,
+        form: CallForm,
     ) -> Result<Decided, Refused> {
         let collective = call.collective;
         let attached = state.attached.as_ref();
@@ -505,19 +502,12 @@ impl Dispatcher {
         let Some(private) = &attached.private else {
             return Err(Refused::Unprepared);
         };
-        let (communicator, parameters) = match nonblocking_on {
-            None => (&private.communicator, Cow::Borrowed(parameters)),
-            Some(own) => {
-                let through = Through::Mpi;
-                let parameters = parameters.clone();
-                (
-                    own,
-                    Cow::Owned(Parameters {
-                        through,
-                        ..parameters
-                    }),
-                )
-            }
+        let parameters = match form {
+            CallForm::Blocking => Cow::Borrowed(parameters),
+            CallForm::Nonblocking => Cow::Owned(Parameters {
+                through: Through::Mpi,
+                ..parameters.clone()
+            }),
         };
         if let (Through::Shared, Some(reason)) = (parameters.through, private.lacking) {
             return Err(FallbackReason::NoChannels(reason).into());
@@ -529,7 +519,7 @@ impl Dispatcher {
                 &parameters,
                 &arguments,
                 key.is_in_place(),
-                communicator,
+                &private.communicator,
                 self.wait,
             )
         }));
@@ -565,6 +555,13 @@ impl Dispatcher {
         let by = By::Library(reason);
         self.summary_row(collective, &reason.to_string(), by, Through::Mpi)
     }
+}
+
+/// The form of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallForm {
+    Blocking,
+    Nonblocking,
 }
 
 /// A decision for one of our algorithms.

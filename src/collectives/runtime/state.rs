@@ -16,6 +16,7 @@ use crate::FallbackReason;
 use crate::agree::{maximum_over_ranks, rank_and_size};
 use crate::arguments::measured_elements;
 use crate::irregular::IrregularPlan;
+use crate::nonblocking::ReadyCalls;
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
 use crate::table_mismatch::{Host, TableMismatch};
@@ -85,6 +86,8 @@ pub(crate) struct Attached {
     pub(crate) plans: Plans,
     /// What carries out the calls of irregular collectives; likewise.
     pub(crate) irregular: Vec<IrregularPlan>,
+    /// What carries out nonblocking calls; likewise.
+    pub(crate) ready: ReadyCalls,
     /// Absent until a call is to be carried out by one of our algorithms.
     pub(crate) private: Option<PrivateCommunicator>,
     /// The value of [`crate::Dispatcher`]'s count of our calls at the last one on this communicator.
@@ -126,6 +129,7 @@ impl Attached {
     pub(crate) fn drop_plans(&mut self) {
         self.plans = Plans::default();
         self.irregular = Vec::new();
+        self.ready = ReadyCalls::default();
     }
 
     /// Whether it has channels of its own.

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 use testkit::mpi::{chosen_family, chosen_installation};
 use testkit::tables::{forcing_table, save_table};
 
+use crate::fortran::{compiled_fortran, interfaces};
 use crate::launch::{compiled, run_preloaded};
 
 /// Whether the library lets us make progress in all of its calls.
@@ -31,12 +32,12 @@ struct Prepared {
 }
 
 impl Prepared {
-    fn new(program: &str, place: usize) -> Self {
+    fn new(place: usize) -> Self {
         let folder = TempDir::new().expect("a temporary folder");
         let table = forcing_table(place, chosen_installation().library());
         Self {
             // GCC takes `MPI_STATUSES_IGNORE` of MPICH for an array without elements.
-            program: compiled(program, folder.path(), &["-Wno-stringop-overflow"]),
+            program: compiled("nonblocking.c", folder.path(), &["-Wno-stringop-overflow"]),
             table: save_table(&table, folder.path()),
             folder,
         }
@@ -94,7 +95,7 @@ fn nonblocking_calls_are_carried_out_beside_other_requests_under_mpi() {
     };
     // Different algorithms of each collective.
     for place in [0, 2, 5] {
-        let prepared = Prepared::new("nonblocking.c", place);
+        let prepared = Prepared::new(place);
         let ranks = 2 + (place as u32 + 1) % (most - 1);
         let text = prepared.run(&[way], ranks, forcing());
         for name in NAMES {
@@ -111,7 +112,7 @@ fn nonblocking_calls_are_carried_out_beside_other_requests_under_mpi() {
 
 #[test]
 fn nonblocking_calls_are_left_to_the_library_unless_forced_under_mpi() {
-    let prepared = Prepared::new("nonblocking.c", 1);
+    let prepared = Prepared::new(1);
     let text = prepared.run(&["library"], 2, "0");
     for name in NAMES {
         let made = made_calls(&text, name);
@@ -127,4 +128,29 @@ fn nonblocking_calls_are_left_to_the_library_unless_forced_under_mpi() {
     }
     let why = "colltune: nonblocking collectives are left to the library: this MPI library lets no other one make progress";
     assert!(refused.contains(why), "{refused}");
+}
+
+#[test]
+fn nonblocking_calls_of_fortran_programs_are_carried_out_under_mpi() {
+    for interface in interfaces() {
+        // Large counts differ in declarations only.
+        if interface.contains(&"-DLARGE") {
+            continue;
+        }
+        let mut prepared = Prepared::new(1);
+        let folder = prepared.folder.path();
+        let Some(program) = compiled_fortran("nonblocking.F90", interface, folder) else {
+            continue;
+        };
+        prepared.program = program;
+        let text = prepared.run(&[], 2, forcing());
+        for name in NAMES {
+            let made = made_calls(&text, name);
+            assert_eq!(
+                counted_calls(&text, name),
+                [made, 0],
+                "{interface:?}, {name}: {text}"
+            );
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use std::ffi::{CStr, c_int, c_void};
 
 use mpi::ffi;
-use runtime::advance_calls;
+use runtime::{advance_calls, calls_under_way};
 
 use crate::chain::{Link, chained, function};
 use crate::counts::{Completed, Requests, Word, counts};
@@ -29,17 +29,38 @@ macro_rules! given_requests {
                 library: unsafe extern "C" fn($($kind),*) -> c_int,
                 $($argument: $kind,)*
             ) -> c_int {
-                // SAFETY: the caller promises what MPI asks of the call, so there are as many valid requests as it
-                // says, and that `library` is the function for it.
+                /// The same, apart from the path on which nothing is done, which would pay for what this stores.
+                ///
+                /// # Safety
+                ///
+                /// Likewise.
+                #[inline(never)]
+                unsafe extern "C" fn watched(
+                    library: unsafe extern "C" fn($($kind),*) -> c_int,
+                    $($argument: $kind,)*
+                ) -> c_int {
+                    // SAFETY: the caller promises what MPI asks of the call, so there are as many valid requests as it
+                    // says, and that `library` is the function for it.
+                    unsafe {
+                        let pass = || call_library!($how $($by)? (library $($argument)*));
+                        let count_and_pass = || match counts().filter(|counts| counts.expect_requests()) {
+                            None => pass(),
+                            Some(counts) => counts.$method($($with,)* pass),
+                        };
+                        match recorder().filter(|recorder| recorder.expect_requests()) {
+                            None => count_and_pass(),
+                            Some(recorder) => recorder.$method($($with,)* count_and_pass),
+                        }
+                    }
+                }
+
+                let is_watched = calls_under_way() > 0 || counts().is_some() || recorder().is_some();
+                // SAFETY: the caller promises what MPI asks of the call, and that `library` is the function for it.
                 unsafe {
-                    let pass = || call_library!($how $($by)? (library $($argument)*));
-                    let count_and_pass = || match counts().filter(|counts| counts.expect_requests()) {
-                        None => pass(),
-                        Some(counts) => counts.$method($($with,)* pass),
-                    };
-                    match recorder().filter(|recorder| recorder.expect_requests()) {
-                        None => count_and_pass(),
-                        Some(recorder) => recorder.$method($($with,)* count_and_pass),
+                    if is_watched {
+                        watched(library, $($argument),*)
+                    } else {
+                        library($($argument),*)
                     }
                 }
             }

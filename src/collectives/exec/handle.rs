@@ -323,6 +323,22 @@ pub unsafe fn is_named(raw: MPI_Datatype) -> Result<bool, ExecError> {
     Ok(is_named != 0)
 }
 
+/// The size of a datatype's data in bytes; 0 if the library cannot tell it.
+///
+/// # Safety
+///
+/// MPI is initialised, and `raw` is a datatype.
+pub unsafe fn size_of_datatype(raw: MPI_Datatype) -> u64 {
+    let mut size: ffi::MPI_Count = 0;
+    // SAFETY: the caller promises that MPI is initialised and `raw` is a datatype; the result is written by the call.
+    let code = unsafe { ffi::MPI_Type_size_x(raw, &mut size) };
+    if code == 0 {
+        u64::try_from(size).unwrap_or(0)
+    } else {
+        0
+    }
+}
+
 /// An operator's handle, with its properties as reported by the library.
 #[derive(Clone, Copy, Debug)]
 pub struct OperatorHandle {

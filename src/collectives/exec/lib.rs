@@ -72,7 +72,7 @@ pub use communicator::{Communicator, Universe, exit_now};
 pub use error::ExecError;
 pub use executor::ScheduleExecutor;
 pub use forward::{redirect_collective, redirect_completion, redirect_creators, redirect_large};
-pub use handle::{DatatypeHandle, OperatorHandle, is_named};
+pub use handle::{DatatypeHandle, OperatorHandle, is_named, size_of_datatype};
 pub use irregular::{IrregularCall, IrregularShape};
 pub use kernel::{BuiltIn, Element, Kernel, Operands, combine_vectors, find_kernel};
 pub use library::LibraryCall;

@@ -191,13 +191,17 @@ impl RawBlocks {
         }
     }
 
-    /// The size of the data of all blocks in bytes, without gaps; saturates instead of overflowing. 0 if the library cannot
-    /// tell the size of a type.
+    /// The size of the data of all blocks in bytes, without gaps, given the sizes of the types of blocks that have any;
+    /// saturates instead of overflowing.
     ///
     /// # Safety
     ///
-    /// The arrays have `ranks` readable entries, and the types are valid.
-    pub unsafe fn total_bytes(&self, ranks: c_int) -> u64 {
+    /// The arrays have `ranks` readable entries.
+    pub unsafe fn total_bytes(
+        &self,
+        ranks: c_int,
+        mut bytes_of: impl FnMut(MPI_Datatype) -> u64,
+    ) -> u64 {
         let number = match self {
             Self::One { .. } => 1,
             Self::OfRanks { .. } => ranks as usize,
@@ -212,12 +216,7 @@ impl RawBlocks {
             };
             let size = match last {
                 Some((known, size)) if known == datatype => size,
-                _ => {
-                    let mut size: ffi::MPI_Count = 0;
-                    // SAFETY: the caller promises that the type is valid; the result is written by the call.
-                    unsafe { ffi::MPI_Type_size_x(datatype, &mut size) };
-                    u64::try_from(size).unwrap_or(0)
-                }
+                _ => bytes_of(datatype),
             };
             last = Some((datatype, size));
             total = total.saturating_add(elements.saturating_mul(size));

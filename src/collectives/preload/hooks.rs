@@ -167,8 +167,8 @@ macro_rules! intercept {
     };
 }
 
-/// Defines the functions of irregular collectives in the same way. What they are given is looked at in each call, so there
-/// are no calls that are passed on at once.
+/// Defines the functions of irregular collectives in the same way. What they are given is looked at in each call, unless
+/// all calls of the collective are left to the library.
 macro_rules! intercept_irregular {
     ($(
         $collective:ident $library:ident $ours:ident []
@@ -191,9 +191,25 @@ macro_rules! intercept_irregular {
 
                 /// # Safety
                 ///
-                /// As MPI asks of the call; `dispatcher` has just returned the one at work.
+                /// As MPI asks of the call; `dispatcher` has just returned the one at work, and `known` is the call's
+                /// communicator there, which was found just now.
                 #[inline(never)]
-                unsafe extern "C" fn decide($($argument: $kind,)* $communicator: Handle) -> c_int {
+                unsafe extern "C" fn decide(
+                    $($argument: $kind,)*
+                    known: KnownCommunicator,
+                ) -> c_int {
+                    let ($($argument,)*) = ($(own!($kind $argument),)*);
+                    // SAFETY: the caller promises what MPI asks of the call, and that it has just found the dispatcher
+                    // at work, and `known` there, which it finds only while no call of ours is under way.
+                    unsafe { at_work().call_irregular_on(known, &$call) }
+                }
+
+                /// # Safety
+                ///
+                /// As MPI asks of the call; `dispatcher` has just returned the one at work.
+                #[cold]
+                #[inline(never)]
+                unsafe extern "C" fn first($($argument: $kind,)* $communicator: Handle) -> c_int {
                     let ($($argument,)*) = ($(own!($kind $argument),)*);
                     // SAFETY: the caller promises what MPI asks of the call, and that it has just found the dispatcher
                     // at work.
@@ -237,11 +253,17 @@ macro_rules! intercept_irregular {
                     $communicator: Handle,
                 ) -> c_int {
                     // SAFETY: the caller promises what MPI asks of the call, and that `library` is its function in the
-                    // library.
+                    // library; `known` is the call's communicator, found in the dispatcher at work.
                     unsafe {
-                        match dispatcher() {
-                            Some(_) => decide($($argument,)* $communicator),
-                            None => library($($argument,)* $communicator),
+                        let Some(dispatcher) = dispatcher() else {
+                            return library($($argument,)* $communicator);
+                        };
+                        match dispatcher.find_communicator($communicator.communicator()) {
+                            Some(known) if dispatcher.passes_on_all(known, collective!($collective)) => {
+                                library($($argument,)* $communicator)
+                            }
+                            Some(known) => decide($($argument,)* known),
+                            None => first($($argument,)* $communicator),
                         }
                     }
                 }

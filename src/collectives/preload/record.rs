@@ -523,8 +523,12 @@ unsafe fn irregular_arguments(
         1
     };
     let bytes = blocks.filter(|blocks| !blocks.are_missing()).map(|blocks| {
-        // SAFETY: the caller promises arguments as MPI asks, so arrays that are significant have an entry for each rank.
-        unsafe { blocks.total_bytes(on.ranks) / parts }
+        // SAFETY: the caller promises arguments as MPI asks, so arrays that are significant have an entry for each rank,
+        // and types of blocks that have elements are valid.
+        unsafe {
+            let bytes_of = |datatype| exec::size_of_datatype(datatype);
+            blocks.total_bytes(on.ranks, bytes_of) / parts
+        }
     });
     let datatype = match blocks {
         Some(RawBlocks::One { datatype, .. })

@@ -147,6 +147,7 @@ impl SilencedCommunicator {
                 plans: Plans::default(),
                 irregular: Vec::new(),
                 ready: ReadyCalls::default(),
+                left_totals: None,
                 private: None,
                 used: Cell::new(common.calls),
             }))

@@ -9,13 +9,14 @@
 //! each call (`exec`, `irregular.rs`).
 
 use std::ffi::c_int;
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Instant;
 
-use exec::constants::MPI_Comm;
-use exec::{IrregularCall, IrregularShape, RawIrregularCall};
+use exec::constants::{MPI_Comm, MPI_Datatype};
+use exec::{IrregularCall, IrregularShape, RawBlocks, RawIrregularCall, RawTypes};
 use mpi::ffi;
 use schedule::{Collective, Parameter};
 use table::OperatorClass;
@@ -23,11 +24,13 @@ use table::dispatch::{Choice, CommunicatorRules};
 use vocabulary::{Candidate, Parameters, Through};
 
 use crate::plan::KEPT_BYTES;
+use crate::predefined::PredefinedTypes;
 use crate::serve::{Refused, ServedCall, call_error_handler, left_to_library, why_all_passed};
 use crate::state::{PassedCalls, PrivateCommunicator, State};
 use crate::threads::{CallCounter, lock};
 use crate::versions::Version;
-use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason};
+use crate::wrong::AskingRank;
+use crate::{BYTES_OF_A_CALL, By, Dispatcher, FallbackReason, KnownCommunicator};
 
 /// The most algorithms that a communicator keeps ready.
 const MOST_READY: usize = 16;
@@ -65,6 +68,84 @@ impl IrregularPlan {
     }
 }
 
+/// Calls of an allgatherv that the rules leave to the library, by the numbers of elements that they receive. They are
+/// known before their other arguments are looked at, which takes longer than all else: whatever these are, the library
+/// gets the call as it is.
+#[derive(Debug)]
+pub(crate) struct LeftTotals {
+    /// The predefined type of the elements.
+    datatype: MPI_Datatype,
+    /// The elements of all ranks together.
+    elements: RangeInclusive<i64>,
+    row: usize,
+    calls: Arc<CallCounter>,
+}
+
+impl LeftTotals {
+    /// The calls like one that a plan leaves to the library, among those that the rules do not tell from it.
+    fn like_call(
+        call: &RawIrregularCall,
+        plan: &IrregularPlan,
+        rules: &CommunicatorRules,
+        predefined: &mut PredefinedTypes,
+    ) -> Option<Self> {
+        let RawBlocks::OfRanks {
+            datatypes: RawTypes::Same(datatype),
+            ..
+        } = call.received
+        else {
+            return None;
+        };
+        // SAFETY: the arguments of a call that has a plan are not wrong, so the type is valid.
+        let type_bytes =
+            unsafe { predefined.bytes_if_predefined(datatype) }.filter(|size| *size > 0)?;
+        let choices = rules.choices(call.collective, OperatorClass::Commutative);
+        let place = choices
+            .iter()
+            .position(|choice| std::ptr::eq(choice, plan.key.choice))?;
+        // Calls without data, and longer ones than MPI's own counts allow, have reasons of their own.
+        let first = choices[place].from_bytes.max(1);
+        let next = choices.get(place + 1).map(|choice| choice.from_bytes);
+        let last = next.map_or(u64::MAX, |next| next.saturating_sub(1));
+        let last = last.min(i32::MAX as u64);
+        let first = i64::try_from(first.div_ceil(type_bytes)).ok()?;
+        let last = i64::try_from(last / type_bytes).ok()?;
+        Some(Self {
+            datatype,
+            elements: first..=last,
+            row: plan.row,
+            calls: Arc::clone(&plan.calls),
+        })
+    }
+
+    /// Whether a call on `ranks` ranks is one of these.
+    ///
+    /// # Safety
+    ///
+    /// An array of counts that is not missing has `ranks` readable entries.
+    unsafe fn have_call(&self, call: &RawIrregularCall, ranks: c_int) -> bool {
+        let RawBlocks::OfRanks {
+            counts,
+            datatypes: RawTypes::Same(datatype),
+            ..
+        } = &call.received
+        else {
+            return false;
+        };
+        if call.collective != Collective::Allgatherv
+            || *datatype != self.datatype
+            || counts.are_missing()
+        {
+            return false;
+        }
+        let total = (0..ranks as usize).fold(0_i64, |total, place| {
+            // SAFETY: the caller promises as many readable entries.
+            total.saturating_add(unsafe { counts.number_at(place) })
+        });
+        self.elements.contains(&total)
+    }
+}
+
 /// Drops the plans with the largest buffers, apart from that of the latest call, while all together keep too much memory.
 fn limit_memory(plans: &mut Vec<IrregularPlan>, latest: IrregularKey) {
     while plans.iter().map(IrregularPlan::kept_bytes).sum::<u64>() > KEPT_BYTES {
@@ -95,6 +176,42 @@ fn why_not_ours(choice: &Choice, private: Option<&PrivateCommunicator>) -> Optio
 }
 
 impl Dispatcher {
+    /// Whether all calls of an irregular collective on a communicator are known to be left to the library. If so, the call
+    /// is counted here, and the caller must call the library. Always false if calls are timed.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is the call's.
+    #[inline(always)]
+    pub unsafe fn passes_on_all(&self, known: KnownCommunicator, collective: Collective) -> bool {
+        if self.timed {
+            return false;
+        }
+        // SAFETY: a state lives as long as its communicator, which the caller promises is the call's, and so is valid.
+        match unsafe { (*known.state()).find_all_passed(collective) } {
+            Some(passed) => {
+                passed.calls.count_call();
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// [`Self::call_irregular`] on a communicator that [`Self::find_communicator`] has found.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call; the communicator is the call's, and no call of ours is under way.
+    pub unsafe fn call_irregular_on(
+        &self,
+        known: KnownCommunicator,
+        call: &RawIrregularCall,
+    ) -> c_int {
+        // SAFETY: the caller promises what MPI asks of the call, that `known` is its communicator, and that no call of ours
+        // is under way.
+        unsafe { self.serve_irregular(known.state(), call) }
+    }
+
     /// Carries out a call of an irregular collective, by one of our algorithms or by the library. Returns MPI's error
     /// code; in case of an error the communicator's error handler has been called.
     ///
@@ -135,7 +252,11 @@ impl Dispatcher {
         // call of ours is under way; no borrow of the state outlives one of these functions.
         unsafe {
             let communicator = (*state).communicator;
-            let served = match self.pass_irregular(state, call) {
+            let known = match self.find_left(&*state, call) {
+                Some(served) => Some(served),
+                None => self.pass_irregular(state, call),
+            };
+            let served = match known {
                 Some(served) => served,
                 None => loop {
                     if let Some(served) = self.run_irregular(&mut *state, call) {
@@ -146,6 +267,21 @@ impl Dispatcher {
             };
             self.finish_irregular(served, communicator, call, start)
         }
+    }
+
+    /// A call that is left to the library because of its size, like an earlier one; `None` if that is not known. Calls whose
+    /// time is measured are not among these, since each size may have a reason of its own.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Self::serve_irregular`].
+    unsafe fn find_left(&self, state: &State, call: &RawIrregularCall) -> Option<ServedCall> {
+        if self.timed {
+            return None;
+        }
+        let left = state.attached.as_ref().ok()?.left_totals.as_ref()?;
+        // SAFETY: the caller promises what MPI asks of the call, so its counts have one entry for each rank.
+        unsafe { left.have_call(call, state.ranks) }.then(|| left_to_library(left.row, &left.calls))
     }
 
     /// Leaves a call to the library if that is known without rules: it is known of all such calls, this rank alone can
@@ -167,19 +303,24 @@ impl Dispatcher {
             if let Some(passed) = &(*state).passed[collective as usize] {
                 return Some(left_to_library(passed.row, &passed.calls));
             }
-            let (rank, ranks) = ((*state).rank, (*state).ranks);
             // All calls on an intercommunicator, where roots have other meanings, are left to the library.
             let may_be_ours = (*state).attached.is_ok() || (*state).awaited > 0;
+            let asking = AskingRank {
+                rank: (*state).rank,
+                ranks: (*state).ranks,
+                predefined: &mut (*state).predefined,
+            };
             if may_be_ours
                 && self
                     .answers
-                    .is_wrong_irregular(call, rank, ranks, &self.attributes)
+                    .is_wrong_irregular(call, asking, &self.attributes)
             {
                 let row = self.passed_row(collective, FallbackReason::Invalid);
                 return Some(left_to_library(row, &self.row_counter(row)));
             }
             if (*state).awaited > 0 {
-                let more = common_bytes(call, ranks).saturating_add(BYTES_OF_A_CALL);
+                let bytes = common_bytes(call, (*state).ranks, &mut (*state).predefined);
+                let more = bytes.saturating_add(BYTES_OF_A_CALL);
                 (*state).awaited = (*state).awaited.saturating_sub(more);
                 if (*state).awaited > 0 {
                     let row = self.passed_row(collective, FallbackReason::FirstCalls);
@@ -219,7 +360,7 @@ impl Dispatcher {
             }
         };
         // SAFETY: the caller promises what MPI asks of the call.
-        let bytes = unsafe { common_bytes(call, state.ranks) };
+        let bytes = unsafe { common_bytes(call, state.ranks, &mut state.predefined) };
         if let Some(reason) = size_refusal(collective, bytes) {
             let row = self.passed_row(collective, reason);
             return Some(left_to_library(row, &self.row_counter(row)));
@@ -294,6 +435,11 @@ impl Dispatcher {
             }
             _ => None,
         };
+        // Where a rule of ours was refused, this rank's arguments may be the reason, which other ranks do not have.
+        if !choice.candidate.is_ours() {
+            attached.left_totals =
+                LeftTotals::like_call(call, plan, &attached.rules, &mut state.predefined);
+        }
         let served = ServedCall {
             row: plan.row,
             gain_seconds: plan.gain_seconds,
@@ -414,9 +560,10 @@ impl Dispatcher {
 
 /// Whether an algorithm's rounds depend on the size of all data.
 fn depends_on_size(choice: &Choice) -> bool {
-    let algorithm = schedule::find_algorithm(choice.candidate.algorithm());
+    // Without blocks, no algorithm is searched for in each call.
     choice.candidate.parameters().block_bytes.is_some()
-        && algorithm.is_some_and(|algorithm| algorithm.takes(Parameter::Blocks))
+        && schedule::find_algorithm(choice.candidate.algorithm())
+            .is_some_and(|algorithm| algorithm.takes(Parameter::Blocks))
 }
 
 /// The reason why a call of this size, which all ranks know, is left to the library.
@@ -436,11 +583,18 @@ fn size_refusal(collective: Collective, bytes: u64) -> Option<FallbackReason> {
 /// # Safety
 ///
 /// As MPI asks of the call, whose arguments are not wrong.
-unsafe fn common_bytes(call: &RawIrregularCall, ranks: c_int) -> u64 {
+unsafe fn common_bytes(
+    call: &RawIrregularCall,
+    ranks: c_int,
+    predefined: &mut PredefinedTypes,
+) -> u64 {
     if !call.collective.decides_by_size() {
         return 0;
     }
     // SAFETY: the caller promises readable arrays with one entry for each rank where they are significant, as the
     // received blocks of an allgatherv are on all ranks, and valid types.
-    unsafe { call.received.total_bytes(ranks) }
+    unsafe {
+        let bytes_of = |datatype| predefined.bytes_of(datatype);
+        call.received.total_bytes(ranks, bytes_of)
+    }
 }

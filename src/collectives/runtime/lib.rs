@@ -82,6 +82,7 @@ mod loaded;
 mod nonblocking;
 mod place;
 mod plan;
+mod predefined;
 mod private;
 mod recent;
 mod room;

@@ -15,10 +15,11 @@ use table::dispatch::CommunicatorRules;
 use crate::FallbackReason;
 use crate::agree::{maximum_over_ranks, rank_and_size};
 use crate::arguments::measured_elements;
-use crate::irregular::IrregularPlan;
+use crate::irregular::{IrregularPlan, LeftTotals};
 use crate::nonblocking::ReadyCalls;
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
+use crate::predefined::PredefinedTypes;
 use crate::table_mismatch::{Host, TableMismatch};
 use crate::threads::CallCounter;
 use crate::versions::{Version, Versions};
@@ -42,6 +43,8 @@ pub(crate) struct State {
     pub(crate) nonblocking_calls: u64,
     /// For each collective, the calls that are known to be left to the library.
     pub(crate) passed: [Option<PassedCalls>; Collective::ALL.len()],
+    /// The predefined datatypes that irregular collectives have used.
+    pub(crate) predefined: PredefinedTypes,
 }
 
 /// Calls of one collective that are known to be left to the library, whatever their other arguments are.
@@ -88,6 +91,8 @@ pub(crate) struct Attached {
     pub(crate) irregular: Vec<IrregularPlan>,
     /// What carries out nonblocking calls; likewise.
     pub(crate) ready: ReadyCalls,
+    /// Calls of an allgatherv like the latest one that the rules left to the library.
+    pub(crate) left_totals: Option<LeftTotals>,
     /// Absent until a call is to be carried out by one of our algorithms.
     pub(crate) private: Option<PrivateCommunicator>,
     /// The value of [`crate::Dispatcher`]'s count of our calls at the last one on this communicator.
@@ -130,6 +135,7 @@ impl Attached {
         self.plans = Plans::default();
         self.irregular = Vec::new();
         self.ready = ReadyCalls::default();
+        self.left_totals = None;
     }
 
     /// Whether it has channels of its own.
@@ -241,6 +247,13 @@ impl State {
         passed.filter(|passed| passed.has_elements(measured_elements(call, self.rank)))
     }
 
+    /// The calls of a collective, if all of them are known to be left to the library.
+    #[inline(always)]
+    pub(crate) fn find_all_passed(&self, collective: Collective) -> Option<&PassedCalls> {
+        let passed = self.passed[collective as usize].as_ref();
+        passed.filter(|passed| passed.few.is_none())
+    }
+
     /// Determines the state of a communicator, as far as that needs no communication. The outcome is the same on all
     /// ranks. A communicator that may get calls of ours is attached later, see [`Self::awaited`].
     ///
@@ -284,6 +297,7 @@ impl State {
             awaits_base: false,
             nonblocking_calls: 0,
             passed: [const { None }; Collective::ALL.len()],
+            predefined: PredefinedTypes::default(),
         })
     }
 }

@@ -21,6 +21,7 @@ use schedule::Collective;
 use crate::FallbackReason;
 use crate::attach::SilencedCommunicator;
 use crate::attribute::Attributes;
+use crate::predefined::PredefinedTypes;
 use crate::threads::lock;
 
 /// A call as the program makes it, on an intracommunicator.
@@ -30,6 +31,16 @@ pub(crate) struct AskedCall<'a> {
     /// This rank, and the number of ranks.
     pub(crate) rank: c_int,
     pub(crate) ranks: c_int,
+}
+
+/// The rank that makes a call of an irregular collective.
+#[derive(Debug)]
+pub(crate) struct AskingRank<'a> {
+    /// This rank, and the number of ranks.
+    pub(crate) rank: c_int,
+    pub(crate) ranks: c_int,
+    /// The predefined datatypes of its earlier calls, to which those of this call are added.
+    pub(crate) predefined: &'a mut PredefinedTypes,
 }
 
 /// The elements of a buffer.
@@ -154,10 +165,14 @@ impl Answers {
     pub(crate) unsafe fn is_wrong_irregular(
         &self,
         call: &RawIrregularCall,
-        rank: c_int,
-        ranks: c_int,
+        asking: AskingRank<'_>,
         attributes: &Attributes,
     ) -> bool {
+        let AskingRank {
+            rank,
+            ranks,
+            predefined,
+        } = asking;
         if !(0..ranks).contains(&call.root) {
             return true;
         }
@@ -172,7 +187,7 @@ impl Answers {
         significant_sides.any(|(_, buffer, blocks)| {
             // SAFETY: the caller promises valid handles, and arrays with one entry for each rank where they are
             // significant, unless they are null.
-            unsafe { is_wrong_side(buffer, blocks, ranks, attributes) }
+            unsafe { is_wrong_side(buffer, blocks, ranks, predefined, attributes) }
         })
     }
 
@@ -492,6 +507,7 @@ unsafe fn is_wrong_side(
     buffer: *const c_void,
     blocks: &RawBlocks,
     ranks: c_int,
+    predefined: &mut PredefinedTypes,
     attributes: &Attributes,
 ) -> bool {
     if buffer == in_place() || blocks.are_missing() {
@@ -509,6 +525,10 @@ unsafe fn is_wrong_side(
             let (count, datatype) = blocks.elements_at(place);
             if count <= 0 || checked == Some(datatype) {
                 return count < 0;
+            }
+            if !buffer.is_null() && predefined.bytes_if_predefined(datatype).is_some() {
+                checked = Some(datatype);
+                return false;
             }
             // With `MPI_BOTTOM`, displacements may be addresses.
             let is_displaced = blocks.displacement_at(place) != 0;

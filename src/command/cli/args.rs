@@ -9,8 +9,8 @@ use printable::{Plain, is_unprintable};
 
 use crate::commands::{
     audit, backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain,
-    export, fit, import, init, jobs, lookup, man, measure, plan, profile, pull, record, remote,
-    report, run, samples, schedule, schema, serve, simulate, tune, validate,
+    export, fit, gain, import, init, jobs, lookup, man, measure, plan, profile, pull, record,
+    remote, report, run, samples, schedule, schema, serve, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -86,6 +86,7 @@ verbs! {
     Run(run::RunArgs),
     Record(record::RecordArgs),
     Profile(profile::ProfileArgs),
+    Gain(gain::GainArgs),
     Serve(serve::ServeArgs),
     Pull(pull::PullArgs),
     Remote(remote::RemoteArgs),

@@ -14,6 +14,7 @@ pub(crate) mod evaluate;
 pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod fit;
+pub(crate) mod gain;
 pub(crate) mod import;
 pub(crate) mod init;
 pub(crate) mod jobs;

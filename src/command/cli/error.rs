@@ -257,6 +257,12 @@ pub(crate) enum CliError {
          shows what the program calls"
     )]
     NothingServed,
+    #[error("no job in the profiles was recorded with {library}, which {} is for", table.display())]
+    #[kind(Input)]
+    #[help(
+        "record the program with {library}, or give a table that was measured with the library of the profiles"
+    )]
+    NoJobOfLibrary { table: PathBuf, library: Library },
     #[error("there is no profile in {}", folder.display())]
     #[kind(Input)]
     #[help(

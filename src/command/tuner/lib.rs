@@ -30,6 +30,7 @@ mod explain;
 mod exports;
 mod file;
 mod forget;
+mod gain;
 mod history;
 mod jobs;
 mod launch;
@@ -64,6 +65,7 @@ pub use exports::{
 };
 pub use file::{NamedFile, check_outputs_differ, probe_outputs, write_bytes, write_text};
 pub use forget::forget_failures;
+pub use gain::{CallGain, DeploymentGain, Gain, IntervalSource, NotCovered, predict_gain};
 pub use history::read_history;
 pub use jobs::{Cancelled, JobRow, cancel_jobs, list_jobs};
 pub use least_budgets::least_budgets;

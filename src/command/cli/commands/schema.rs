@@ -3,8 +3,8 @@ use schemars::{JsonSchema, Schema};
 
 use super::{Answer, CliError, Console};
 use super::{
-    audit, check, decide, deploy, doctor, evaluate, fit, import, measure, plan, profile, program,
-    pull, schedule, simulate, tune, validate,
+    audit, check, decide, deploy, doctor, evaluate, fit, gain, import, measure, plan, profile,
+    program, pull, schedule, simulate, tune, validate,
 };
 use crate::exit::Failure;
 
@@ -33,7 +33,7 @@ type VerbSchema = (&'static str, fn() -> Schema);
 
 /// The verbs with the types of their output, `program` for `validate` and `check` with `--command`, and `error` for the
 /// output of verbs that fail.
-const ANSWERS: [VerbSchema; 25] = [
+const ANSWERS: [VerbSchema; 26] = [
     ("audit", schema_of::<audit::AuditOutput>),
     ("cancel", schema_of::<Vec<tuner::Cancelled>>),
     ("check", schema_of::<check::CheckOutput>),
@@ -45,6 +45,7 @@ const ANSWERS: [VerbSchema; 25] = [
     ("evaluate", schema_of::<evaluate::EvaluateOutput>),
     ("explain", schema_of::<results::Explanation>),
     ("fit", schema_of::<fit::FitOutput>),
+    ("gain", schema_of::<gain::GainOutput>),
     ("import", schema_of::<import::ImportAnswer>),
     ("jobs", schema_of::<Vec<tuner::JobRow>>),
     ("lookup", schema_of::<table::DecisionJson>),

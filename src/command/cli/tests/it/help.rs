@@ -27,6 +27,7 @@ const VERBS: &[&str] = &[
     "run",
     "record",
     "profile",
+    "gain",
     "serve",
     "pull",
     "remote",

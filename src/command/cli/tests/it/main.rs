@@ -22,6 +22,7 @@ mod events;
 mod exports;
 mod extremes;
 mod faulty;
+mod gain;
 mod guarded;
 mod guarded_mpi;
 mod help;

@@ -1,0 +1,233 @@
+use std::path::{Path, PathBuf};
+
+use report::text_table;
+use schemars::JsonSchema;
+use serde::Serialize;
+use table::{Deployment, Policy};
+use tuner::{CallGain, DeploymentGain, Gain};
+use vocabulary::units::{format_bytes, format_seconds};
+
+use super::campaign::store_file;
+use super::in_force::JudgedTable;
+use super::lookup::warn_of_simulation;
+use super::profile::{ProfilesByLibrary, read_profiles_by_library};
+use super::{Answer, CliError, Console};
+
+/// Predict the seconds that a table would save recorded programs
+///
+/// For the calls in profiles that `colltune record` wrote, shows the seconds that the table would save, of all ranks
+/// together: through colltune, whose library carries out its own algorithms, and through the library's own settings, as far
+/// as exports express the rules. A call saves its time, without the estimated waiting for late ranks, times 1 - 1/s, where s
+/// is the speed-up over the library's default.
+///
+/// Intervals come from verdicts of `validate` in the table, or from the launches in its store. Without either the saving is
+/// shown without an interval, and is not in the sum. Where it is not known how long ranks wait, as in broadcasts, only the
+/// most that may be saved is known. The interval of the sum adds up the ends of all.
+///
+/// Then follows the time that the table does not make shorter, with the reasons.
+///
+/// The programs should have been recorded with the library's default, without a table. Profiles of other MPI libraries than
+/// the table's do not count. The exit code is 1 if the table saves nothing.
+///
+/// `colltune schema gain` describes what --json prints.
+#[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  colltune gain tables/solver.yaml --profile solver.json
+  colltune gain tables/site.yaml --profile profiles/ --profile more/ --json")]
+pub(crate) struct GainArgs {
+    /// The table
+    #[arg(value_name = "TABLE")]
+    table: PathBuf,
+    /// The profile, or the folder of profiles
+    ///
+    /// May be given several times.
+    #[arg(long, value_name = "FILE", required = true)]
+    profile: Vec<PathBuf>,
+    /// The store with the measurements, if it is not where the table says
+    #[arg(long, value_name = "STORE")]
+    store: Option<PathBuf>,
+    /// Also count rules that no fresh launches confirmed, as `deploy --unconfirmed` uses them
+    #[arg(long)]
+    unconfirmed: bool,
+    /// The number of calls to show of each deployment
+    #[arg(long, value_name = "NUMBER", default_value_t = 20)]
+    top: usize,
+    /// Print all figures as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The output with `--json`.
+#[derive(JsonSchema, Serialize)]
+pub(crate) struct GainOutput {
+    /// The name of the table.
+    table: String,
+    /// The library that the table is for.
+    library: String,
+    /// The time in collectives of the jobs that were recorded with other libraries, which do not count.
+    other_libraries_seconds: f64,
+    /// The figures.
+    #[serde(flatten)]
+    gain: Gain,
+}
+
+impl GainArgs {
+    pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
+        let named = self.store.as_deref();
+        let table = JudgedTable::read(&self.table, named, console)?.table;
+        warn_of_simulation(&table, console);
+        let library = &table.provenance.library;
+        let ProfilesByLibrary { same, others } =
+            read_profiles_by_library(&self.profile, &library.to_string(), console)?;
+        if same.jobs.is_empty() {
+            return Err(CliError::NoJobOfLibrary {
+                table: self.table.clone(),
+                library: library.clone(),
+            });
+        }
+        // A store that the user names is expected to be here; one that the table names is often on another machine.
+        let store = store_file(named.unwrap_or_else(|| Path::new(&table.provenance.store)));
+        if named.is_some() && !store.exists() {
+            return Err(CliError::StoreMoved {
+                table: self.table.clone(),
+                store,
+            });
+        }
+        let policy = Policy {
+            unconfirmed: self.unconfirmed,
+            ..Policy::default()
+        };
+        let output = GainOutput {
+            table: table.name.clone(),
+            library: library.to_string(),
+            other_libraries_seconds: others.overview().seconds,
+            gain: tuner::predict_gain(&table, &same, policy, &store)?,
+        };
+        let saves = output.gain.deployments.iter().any(DeploymentGain::may_save);
+        console.print_answer(self.json, &output, || describe(&output, self.top))?;
+        Ok(if saves { Answer::Good } else { Answer::No })
+    }
+}
+
+fn describe(output: &GainOutput, top: usize) -> String {
+    let gain = &output.gain;
+    let mut lines = vec![format!(
+        "{} in collectives with {}, of all ranks together, of which an estimated {} is waiting for late ranks, where no \
+         table helps",
+        format_seconds(gain.seconds),
+        output.library,
+        format_seconds(gain.waiting_seconds)
+    )];
+    if output.other_libraries_seconds > 0.0 {
+        lines.push(format!(
+            "{} were recorded with other libraries and do not count",
+            format_seconds(output.other_libraries_seconds)
+        ));
+    }
+    if let Some(reason) = &gain.no_store {
+        lines.push(format!("No intervals come from a store: {reason}."));
+    }
+    for deployment in &gain.deployments {
+        lines.push(String::new());
+        lines.push(describe_deployment(deployment, top));
+    }
+    lines.join("\n")
+}
+
+/// A saving, which may be negative.
+fn format_saving(seconds: f64) -> String {
+    let sign = if seconds < 0.0 { "-" } else { "" };
+    format!("{sign}{}", format_seconds(seconds.abs()))
+}
+
+fn describe_deployment(gain: &DeploymentGain, top: usize) -> String {
+    let way = match gain.deployment {
+        Deployment::Colltune => "Through colltune (libcolltune)",
+        Deployment::Library => "Through the library's own settings (exports)",
+    };
+    // Without an interval, nothing adds up to a sum with one, and zeros would seem to be a prediction.
+    let has_sum = gain
+        .calls
+        .iter()
+        .any(|call| call.saved_seconds.is_some() && call.saved_seconds_low.is_some());
+    let headline = if has_sum {
+        format!(
+            "{way}: {} saved, with an interval of {} to {}",
+            format_saving(gain.saved_seconds),
+            format_saving(gain.saved_seconds_low),
+            format_saving(gain.saved_seconds_high)
+        )
+    } else if gain.calls.is_empty() {
+        format!("{way}: nothing is saved")
+    } else {
+        format!("{way}: no saving has an interval")
+    };
+    let mut lines = vec![headline];
+    if gain.without_interval_seconds != 0.0 {
+        lines.push(format!(
+            "  {} saved by speed-ups that have no interval: `colltune validate` measures one",
+            format_saving(gain.without_interval_seconds)
+        ));
+    }
+    if gain.unknown_waiting_at_most_seconds > 0.0 {
+        lines.push(format!(
+            "  at most {} saved in calls whose waiting is not known",
+            format_saving(gain.unknown_waiting_at_most_seconds)
+        ));
+    }
+    if !gain.calls.is_empty() {
+        let rows = gain.calls.iter().take(top).map(call_row);
+        let columns = "collective | communicator | bytes> | calls> | seconds> | waiting> | choice | speed-up> | interval | \
+                       saved> | interval";
+        lines.push(text_table(columns, rows).to_text().trim_end().to_owned());
+        let hidden = gain.calls.len().saturating_sub(top);
+        if hidden > 0 {
+            lines.push(format!("and {hidden} more (--top)"));
+        }
+    }
+    if !gain.not_covered.is_empty() {
+        lines.push("Not made shorter, without waiting:".to_owned());
+        let reasons = gain.not_covered.iter();
+        lines.extend(
+            reasons.map(|left| format!("  {}: {}", format_seconds(left.seconds), left.reason)),
+        );
+    }
+    lines.join("\n")
+}
+
+fn call_row(call: &CallGain) -> [String; 11] {
+    let order = match call.order.name() {
+        "unknown" => String::new(),
+        name => format!(" {name}"),
+    };
+    let collective = match call.operators {
+        Some(table::OperatorClass::Noncommutative) => {
+            format!("{}, noncommutative", call.collective)
+        }
+        Some(table::OperatorClass::Commutative) | None => call.collective.clone(),
+    };
+    let speedup_interval = call.speedup_interval.map_or_else(
+        || "none".to_owned(),
+        |interval| format!("{:.2} to {:.2}", interval.low, interval.high),
+    );
+    let saved_ends = call.saved_seconds_low.zip(call.saved_seconds_high);
+    [
+        collective,
+        format!("{}{order}", call.shape),
+        format_bytes(call.bytes),
+        call.calls.to_string(),
+        format!("{:.6}", call.seconds),
+        call.waiting_seconds
+            .map_or_else(|| "unknown".to_owned(), |waiting| format!("{waiting:.6}")),
+        call.candidate.clone(),
+        format!("{:.2}", call.speedup),
+        speedup_interval,
+        call.saved_seconds
+            .map_or_else(|| "unknown".to_owned(), |saved| format!("{saved:.6}")),
+        saved_ends.map_or_else(
+            || "none".to_owned(),
+            |(low, high)| format!("{low:.6} to {high:.6}"),
+        ),
+    ]
+}

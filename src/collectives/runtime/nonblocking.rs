@@ -178,7 +178,7 @@ impl ReadyCall {
     }
 
     /// Keeps it for later calls, in place of the one that has not been used for the longest time if there are many.
-    fn keep(self, kept: &ReadyCalls) {
+    fn keep_for_later(self, kept: &ReadyCalls) {
         let bytes = self
             .ours
             .as_ref()
@@ -319,7 +319,7 @@ fn with_calls<T>(does: impl FnOnce(&mut CallsUnderWay) -> T) -> Option<T> {
 
 impl CallsUnderWay {
     /// Adds a call, and takes its first step.
-    fn add(&mut self, mut call: CallUnderWay) {
+    fn add_call(&mut self, mut call: CallUnderWay) {
         let mut known = self.calls.iter();
         call.has_earlier = known.any(|earlier| earlier.call.shares_tag_with(&call.call));
         self.calls.push(call);
@@ -412,7 +412,7 @@ impl CallUnderWay {
         } = self;
         if let Some((mut ready, kept)) = ready.filter(|_| code == 0) {
             ready.ours = call.take_back();
-            ready.keep(&kept);
+            ready.keep_for_later(&kept);
         }
         // SAFETY: the library frees the outcome with the request, which has not been completed before; the program has left
         // it to us to free the request if it has freed it before.
@@ -638,7 +638,7 @@ impl Dispatcher {
                 // SAFETY: the caller promises that the request may be written.
                 unsafe { request.write(started.request) };
                 // Nothing else uses the calls, as the program's call is not made in the middle of a step.
-                with_calls(|calls| calls.add(started));
+                with_calls(|calls| calls.add_call(started));
                 0
             }
             // SAFETY: the communicator of a call is valid.

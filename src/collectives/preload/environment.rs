@@ -8,7 +8,7 @@ use capi::{is_set, variable_value};
 
 #[cfg(sessions)]
 use crate::sessions;
-use crate::{creators, ends, hooks, requests, unserved};
+use crate::{creators, ends, hooks, nonblocking, requests, unserved};
 
 /// The working directory at the program's start, which relative paths are relative to. The program may change it
 /// before it starts MPI.
@@ -34,6 +34,7 @@ extern "C" fn at_load() {
         ends::LINKS,
         creators::LINKS,
         requests::LINKS,
+        nonblocking::LINKS,
     ];
     let unserved = [
         unserved::LINKS,

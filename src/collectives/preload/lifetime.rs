@@ -13,12 +13,13 @@ use exec::constants::MPI_Comm;
 use files::Plain;
 use libraries::LibraryName;
 use mpi::ffi;
-use runtime::{By, CallSummary, Dispatcher, FallbackReason, Settings};
+use runtime::{By, CallSummary, Dispatcher, FallbackReason, NotNonblocking, Settings};
 
 use crate::chain;
 use crate::counts::{start_counting, stop_counting};
 use crate::environment::{Environment, Log};
 use crate::gathering::wait_for_all_ranks;
+use crate::nonblocking::{serve_nonblocking, stop_serving};
 use crate::record::write_part_at_exit;
 #[cfg(sessions)]
 use crate::sessions;
@@ -28,6 +29,9 @@ static DISPATCHER: AtomicPtr<Dispatcher> = AtomicPtr::new(std::ptr::null_mut());
 
 /// The destination of its summary.
 static LOG: OnceLock<Log> = OnceLock::new();
+
+/// The reason why nonblocking collectives are left to the library although they are to be served.
+static NOT_NONBLOCKING: OnceLock<NotNonblocking> = OnceLock::new();
 
 /// The process that has started MPI; 0 before. A child that it forks has not.
 static STARTED_IN: AtomicU32 = AtomicU32::new(0);
@@ -109,6 +113,13 @@ pub(crate) fn start_using_table() {
                 // MPI is started only once.
                 let _ = LOG.set(log);
                 start_counting();
+            }
+            if let Err(reason) = serve_nonblocking(&dispatcher) {
+                if is_first() {
+                    print_warning(&describe_refusal(reason));
+                }
+                // MPI is started only once.
+                let _ = NOT_NONBLOCKING.set(reason);
             }
             DISPATCHER.store(Box::into_raw(Box::new(dispatcher)), Ordering::Release);
         }
@@ -209,6 +220,7 @@ pub(crate) fn stop_using_table() {
     if dispatcher.is_null() {
         return;
     }
+    stop_serving();
     // SAFETY: made by `start_using_table`; no later call finds it.
     let dispatcher = unsafe { Box::from_raw(dispatcher) };
     let summary = CallSummary {
@@ -244,6 +256,11 @@ fn summary_text(dispatcher: &Dispatcher, summary: &CallSummary) -> String {
                 .to_owned(),
         );
     }
+    lines.extend(
+        NOT_NONBLOCKING
+            .get()
+            .map(|reason| describe_refusal(*reason)),
+    );
     match dispatcher.replacements() {
         0 => {}
         1 => lines.push("the table was replaced once".to_owned()),
@@ -256,6 +273,11 @@ fn summary_text(dispatcher: &Dispatcher, summary: &CallSummary) -> String {
         .iter()
         .map(|line| format!("colltune: {line}\n"))
         .collect()
+}
+
+/// A line about nonblocking collectives that are not served although the user asks for it.
+fn describe_refusal(reason: NotNonblocking) -> String {
+    format!("nonblocking collectives are left to the library: {reason}")
 }
 
 /// A line about processes that were started together and do not find each other, so that each is a world of one rank.

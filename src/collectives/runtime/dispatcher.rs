@@ -20,6 +20,7 @@ use vocabulary::{CommShape, RankOrder};
 use crate::agree::{is_first, is_same, maximum_over_ranks};
 use crate::attach::SilencedCommunicator;
 use crate::attribute::Attributes;
+use crate::nonblocking::{Progress, seconds_in_steps};
 use crate::place::{is_oversubscribed, world_ranks};
 use crate::state::{
     AttachContext, Attached, CommunicatorMeans, NetworkCheck, Reasons, State, pass_on_all,
@@ -74,7 +75,9 @@ pub struct Dispatcher {
     pub(crate) means: CommunicatorMeans,
     attach_after: u64,
     host: Host,
-    force: Force,
+    pub(crate) force: Force,
+    /// How nonblocking calls advance; absent if they are left to the library. Set before the program's first call.
+    pub(crate) nonblocking: Cell<Option<Progress>>,
     /// Prints warnings; set on the first rank of those that loaded the table.
     warn: Option<fn(&str)>,
     /// Whether the lack of channels has been reported.
@@ -234,6 +237,7 @@ impl Dispatcher {
             }),
             host,
             force: settings.force,
+            nonblocking: Cell::new(None),
             timed: settings.timed,
             wait: wait_mode(is_oversubscribed)?,
             means: CommunicatorMeans {
@@ -317,6 +321,11 @@ impl Dispatcher {
             // Other threads may have added rows meanwhile.
             if let Some(row) = summary.rows.get_mut(*row) {
                 row.calls = counter.calls();
+            }
+        }
+        for (row, seconds) in seconds_in_steps() {
+            if let Some(row) = summary.rows.get_mut(row) {
+                row.seconds += seconds;
             }
         }
         summary

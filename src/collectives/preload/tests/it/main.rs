@@ -11,6 +11,7 @@ mod launch;
 mod memory;
 mod networks;
 mod nodes;
+mod nonblocking;
 mod order;
 mod policy;
 mod private;

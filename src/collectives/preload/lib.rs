@@ -11,6 +11,7 @@
 //!
 //! Collectives that tables do not decide about (`unserved.rs`) go to the library. While a summary is asked for, they are
 //! counted (`counts.rs`) with the time in them, of nonblocking ones also in the calls that complete them (`requests.rs`).
+//! A line about the job, for a site's accounting (`usage.rs`), has the counts of all ranks.
 //!
 //! While a profile is asked for, the recorder (`record.rs`) sees every collective first, whether colltune or
 //! the library carries it out.
@@ -31,3 +32,4 @@ mod requests;
 #[cfg(sessions)]
 mod sessions;
 mod unserved;
+mod usage;

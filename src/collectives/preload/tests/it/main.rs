@@ -24,4 +24,5 @@ mod synchronising;
 mod threads;
 mod unlike;
 mod unserved;
+mod usage;
 mod wrong;

@@ -13,6 +13,7 @@ use environment::shared_memory;
 use exec::constants::MPI_Comm;
 use exec::{Communicator, ExecError, NoChannels, RawCall, Wait, check_code};
 use mpi::ffi;
+use schedule::Collective;
 use table::dispatch::CommunicatorRules;
 use table::{Deployment, Policy, Table, Usage};
 use vocabulary::{CommShape, RankOrder};
@@ -307,6 +308,18 @@ impl Dispatcher {
                      --min-confidence low`) uses rules of low confidence as well";
         }
         Some(text)
+    }
+
+    /// The SHA-256 of the file of the table that this rank used last, in hexadecimal digits.
+    pub fn table_sha256(&self) -> String {
+        self.versions.last().loaded.sha256.clone()
+    }
+
+    /// Whether the table that this rank used last has any rules for a collective.
+    pub fn has_rules_for(&self, collective: Collective) -> bool {
+        let last = self.versions.last();
+        let shapes = last.loaded.table.collectives.get(&collective);
+        shapes.is_some_and(|shapes| !shapes.is_empty())
     }
 
     /// The number of times that this rank has replaced the table by a changed one.

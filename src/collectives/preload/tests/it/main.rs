@@ -25,4 +25,5 @@ mod synchronising;
 mod threads;
 mod unlike;
 mod unserved;
+mod usage;
 mod wrong;

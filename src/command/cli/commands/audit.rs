@@ -98,12 +98,19 @@ impl AuditArgs {
             self.measuring.check_outputs(file, self.sarif.as_deref())?;
         }
         let mut report = audit_settings(&request, &search_paths())?;
-        let measured = if self.measuring.is_wanted() {
-            let measuring = &self.measuring;
-            Some(measuring.measure_file(&request, &mut report, console)?)
-        } else {
-            None
-        };
+        // What fails while lines are measured does not cost what is known already: that is written and printed first.
+        let mut measured = None;
+        let mut failure = None;
+        if self.measuring.is_wanted() {
+            match self.measuring.measure_file(&request, &mut report, console) {
+                Ok(Some(file)) => {
+                    measured = Some(Some(file.lines));
+                    failure = file.failure;
+                }
+                Ok(None) => measured = Some(None),
+                Err(error) => failure = Some(error),
+            }
+        }
         if let Some(path) = &self.sarif {
             // Without a current folder, all names stay as they are.
             let folder = std::env::current_dir().unwrap_or_default();
@@ -120,11 +127,11 @@ impl AuditArgs {
                 console.print(text.trim_end())?;
             }
         }
-        Ok(if output.is_good() {
-            Answer::Good
-        } else {
-            Answer::No
-        })
+        match failure {
+            Some(failure) => Err(failure),
+            None if output.is_good() => Ok(Answer::Good),
+            None => Ok(Answer::No),
+        }
     }
 }
 

@@ -62,6 +62,8 @@ pub(in crate::commands) struct LinesOutput {
     library: String,
     /// The lines that choose one of the library's algorithms, in their order.
     lines: Vec<LineOutput>,
+    /// Lines, and parts of lines, of which no table can be made, so that they are not measured.
+    left_out: Vec<LeftOutOutput>,
     /// The file with the losing lines handed back; null without `--repair`.
     repaired: Option<RepairedFile>,
     /// What was measured; null if no launch has told.
@@ -72,6 +74,22 @@ pub(in crate::commands) struct LinesOutput {
     warnings: Vec<String>,
     #[serde(skip)]
     found: Vec<JudgedLine>,
+}
+
+/// What was measured of a file, and what failed afterwards.
+pub(super) struct MeasuredFile {
+    pub(super) lines: LinesOutput,
+    /// Why the repaired file was not written.
+    pub(super) failure: Option<CliError>,
+}
+
+/// A line that is not measured.
+#[derive(JsonSchema, Serialize)]
+struct LeftOutOutput {
+    /// The line, from 1.
+    line: usize,
+    /// The reason, as a clause.
+    why: String,
 }
 
 /// A line with its verdict. Speed-ups are null if unknown.
@@ -136,13 +154,14 @@ impl MeasureLinesArgs {
     }
 
     /// Measures the lines of the one file, adds what they lose to the report, and writes the repaired file. `None` if
-    /// the library ignores the file, as the report says.
+    /// the library ignores the file, as the report says. What has been measured is returned also if the repaired file
+    /// cannot be written.
     pub(super) fn measure_file(
         &self,
         request: &AuditRequest,
         report: &mut AuditReport,
         console: Console,
-    ) -> Result<Option<LinesOutput>, CliError> {
+    ) -> Result<Option<MeasuredFile>, CliError> {
         let library = tuner::find_measurable_library(request, &search_paths())?;
         let path = &request.files[0];
         let file = match SiteFile::read(path, request.format.as_deref(), &library) {
@@ -156,10 +175,14 @@ impl MeasureLinesArgs {
             }
             Err(error) => return Err(error.into()),
         };
-        if self.repair.is_some() {
-            file.check_repairable()?;
-        }
         let rules = file.to_table("audit".to_owned(), &self.shapes)?;
+        if self.repair.is_some() {
+            // A file that cannot be repaired is refused before launches take their time.
+            file.check_repairable()?;
+            for range in &rules.ranges {
+                file.hand_back_lines(&BTreeSet::from([range.line]))?;
+            }
+        }
         let campaign = campaign_of_lines(&rules, self.campaign.as_deref())?;
         let options = LineOptions {
             materiality: 0.0,
@@ -173,8 +196,17 @@ impl MeasureLinesArgs {
         let measured = measure_lines(&rules, campaign, &options, &search_paths(), &mut caller)?;
         warn_of_load(measured.validated.busy.as_ref(), console);
         report.add_findings(path, measured.findings());
-        let repaired = self.write_repaired(&file, request, &measured.losing_lines())?;
-        Ok(Some(LinesOutput::from_measured(measured, repaired)))
+        let (repaired, failure) =
+            match self.write_repaired(&file, request, &measured.losing_lines()) {
+                Ok(repaired) => (repaired, None),
+                Err(error) => (None, Some(error)),
+            };
+        let left_out = rules.left_out.iter().map(|left| LeftOutOutput {
+            line: left.line,
+            why: left.why.clone(),
+        });
+        let lines = LinesOutput::from_measured(measured, left_out.collect(), repaired);
+        Ok(Some(MeasuredFile { lines, failure }))
     }
 
     fn write_repaired(
@@ -197,7 +229,11 @@ impl MeasureLinesArgs {
 }
 
 impl LinesOutput {
-    fn from_measured(measured: MeasuredLines, repaired: Option<RepairedFile>) -> Self {
+    fn from_measured(
+        measured: MeasuredLines,
+        left_out: Vec<LeftOutOutput>,
+        repaired: Option<RepairedFile>,
+    ) -> Self {
         let MeasuredLines {
             library,
             lines,
@@ -206,6 +242,7 @@ impl LinesOutput {
         Self {
             library: library.to_string(),
             lines: lines.iter().map(LineOutput::from_judged).collect(),
+            left_out,
             repaired,
             machine: measured_machine(validated.tested_on.as_ref()),
             further_launches: validated.further_launches,
@@ -245,6 +282,9 @@ impl LinesOutput {
             self.library,
             counted.join(", ")
         );
+        for LeftOutOutput { line, why } in &self.left_out {
+            text += &format!("line {line} is not measured: {why}\n");
+        }
         if let Some(RepairedFile {
             path,
             lines,

@@ -191,9 +191,25 @@ macro_rules! intercept_irregular {
 
                 /// # Safety
                 ///
-                /// As MPI asks of the call; `dispatcher` has just returned the one at work.
+                /// As MPI asks of the call; `dispatcher` has just returned the one at work, and `known` is the call's
+                /// communicator there, which was found just now.
                 #[inline(never)]
-                unsafe extern "C" fn decide($($argument: $kind,)* $communicator: Handle) -> c_int {
+                unsafe extern "C" fn decide(
+                    $($argument: $kind,)*
+                    known: KnownCommunicator,
+                ) -> c_int {
+                    let ($($argument,)*) = ($(own!($kind $argument),)*);
+                    // SAFETY: the caller promises what MPI asks of the call, and that it has just found the dispatcher
+                    // at work, and `known` there, which it finds only while no call of ours is under way.
+                    unsafe { at_work().call_irregular_on(known, &$call) }
+                }
+
+                /// # Safety
+                ///
+                /// As MPI asks of the call; `dispatcher` has just returned the one at work.
+                #[cold]
+                #[inline(never)]
+                unsafe extern "C" fn first($($argument: $kind,)* $communicator: Handle) -> c_int {
                     let ($($argument,)*) = ($(own!($kind $argument),)*);
                     // SAFETY: the caller promises what MPI asks of the call, and that it has just found the dispatcher
                     // at work.
@@ -246,7 +262,8 @@ macro_rules! intercept_irregular {
                             Some(known) if dispatcher.passes_on_all(known, collective!($collective)) => {
                                 library($($argument,)* $communicator)
                             }
-                            _ => decide($($argument,)* $communicator),
+                            Some(known) => decide($($argument,)* known),
+                            None => first($($argument,)* $communicator),
                         }
                     }
                 }

@@ -145,6 +145,7 @@ impl SilencedCommunicator {
                 nodes,
                 plans: Plans::default(),
                 irregular: Vec::new(),
+                left_totals: None,
                 private: None,
                 used: Cell::new(common.calls),
             }))

@@ -9,13 +9,14 @@
 //! each call (`exec`, `irregular.rs`).
 
 use std::ffi::c_int;
+use std::ops::RangeInclusive;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::time::Instant;
 
-use exec::constants::MPI_Comm;
-use exec::{IrregularCall, IrregularShape, RawIrregularCall};
+use exec::constants::{MPI_Comm, MPI_Datatype};
+use exec::{IrregularCall, IrregularShape, RawBlocks, RawIrregularCall, RawTypes};
 use mpi::ffi;
 use schedule::{Collective, Parameter};
 use table::OperatorClass;
@@ -64,6 +65,84 @@ impl IrregularPlan {
     /// The size in bytes of the buffers that it keeps between calls.
     fn kept_bytes(&self) -> u64 {
         self.ours.as_ref().map_or(0, |ours| ours.kept_bytes())
+    }
+}
+
+/// Calls of an allgatherv that the rules leave to the library, by the numbers of elements that they receive. They are
+/// known before their other arguments are looked at, which takes longer than all else: whatever these are, the library
+/// gets the call as it is.
+#[derive(Debug)]
+pub(crate) struct LeftTotals {
+    /// The predefined type of the elements.
+    datatype: MPI_Datatype,
+    /// The elements of all ranks together.
+    elements: RangeInclusive<i64>,
+    row: usize,
+    calls: Arc<CallCounter>,
+}
+
+impl LeftTotals {
+    /// The calls like one that a plan leaves to the library, among those that the rules do not tell from it.
+    fn like_call(
+        call: &RawIrregularCall,
+        plan: &IrregularPlan,
+        rules: &CommunicatorRules,
+        predefined: &mut PredefinedTypes,
+    ) -> Option<Self> {
+        let RawBlocks::OfRanks {
+            datatypes: RawTypes::Same(datatype),
+            ..
+        } = call.received
+        else {
+            return None;
+        };
+        // SAFETY: the arguments of a call that has a plan are not wrong, so the type is valid.
+        let type_bytes =
+            unsafe { predefined.bytes_if_predefined(datatype) }.filter(|size| *size > 0)?;
+        let choices = rules.choices(call.collective, OperatorClass::Commutative);
+        let place = choices
+            .iter()
+            .position(|choice| std::ptr::eq(choice, plan.key.choice))?;
+        // Calls without data, and longer ones than MPI's own counts allow, have reasons of their own.
+        let first = choices[place].from_bytes.max(1);
+        let next = choices.get(place + 1).map(|choice| choice.from_bytes);
+        let last = next.map_or(u64::MAX, |next| next.saturating_sub(1));
+        let last = last.min(i32::MAX as u64);
+        let first = i64::try_from(first.div_ceil(type_bytes)).ok()?;
+        let last = i64::try_from(last / type_bytes).ok()?;
+        Some(Self {
+            datatype,
+            elements: first..=last,
+            row: plan.row,
+            calls: Arc::clone(&plan.calls),
+        })
+    }
+
+    /// Whether a call on `ranks` ranks is one of these.
+    ///
+    /// # Safety
+    ///
+    /// An array of counts that is not missing has `ranks` readable entries.
+    unsafe fn have_call(&self, call: &RawIrregularCall, ranks: c_int) -> bool {
+        let RawBlocks::OfRanks {
+            counts,
+            datatypes: RawTypes::Same(datatype),
+            ..
+        } = &call.received
+        else {
+            return false;
+        };
+        if call.collective != Collective::Allgatherv
+            || *datatype != self.datatype
+            || counts.are_missing()
+        {
+            return false;
+        }
+        let total = (0..ranks as usize).fold(0_i64, |total, place| {
+            // SAFETY: the caller promises as many readable entries.
+            total.saturating_add(unsafe { counts.number_at(place) })
+        });
+        self.elements.contains(&total)
     }
 }
 
@@ -118,6 +197,21 @@ impl Dispatcher {
         }
     }
 
+    /// [`Self::call_irregular`] on a communicator that [`Self::find_communicator`] has found.
+    ///
+    /// # Safety
+    ///
+    /// As MPI asks of the call; the communicator is the call's, and no call of ours is under way.
+    pub unsafe fn call_irregular_on(
+        &self,
+        known: KnownCommunicator,
+        call: &RawIrregularCall,
+    ) -> c_int {
+        // SAFETY: the caller promises what MPI asks of the call, that `known` is its communicator, and that no call of ours
+        // is under way.
+        unsafe { self.serve_irregular(known.state(), call) }
+    }
+
     /// Carries out a call of an irregular collective, by one of our algorithms or by the library. Returns MPI's error
     /// code; in case of an error the communicator's error handler has been called.
     ///
@@ -158,7 +252,11 @@ impl Dispatcher {
         // call of ours is under way; no borrow of the state outlives one of these functions.
         unsafe {
             let communicator = (*state).communicator;
-            let served = match self.pass_irregular(state, call) {
+            let known = match self.find_left(&*state, call) {
+                Some(served) => Some(served),
+                None => self.pass_irregular(state, call),
+            };
+            let served = match known {
                 Some(served) => served,
                 None => loop {
                     if let Some(served) = self.run_irregular(&mut *state, call) {
@@ -169,6 +267,21 @@ impl Dispatcher {
             };
             self.finish_irregular(served, communicator, call, start)
         }
+    }
+
+    /// A call that is left to the library because of its size, like an earlier one; `None` if that is not known. Calls whose
+    /// time is measured are not among these, since each size may have a reason of its own.
+    ///
+    /// # Safety
+    ///
+    /// As in [`Self::serve_irregular`].
+    unsafe fn find_left(&self, state: &State, call: &RawIrregularCall) -> Option<ServedCall> {
+        if self.timed {
+            return None;
+        }
+        let left = state.attached.as_ref().ok()?.left_totals.as_ref()?;
+        // SAFETY: the caller promises what MPI asks of the call, so its counts have one entry for each rank.
+        unsafe { left.have_call(call, state.ranks) }.then(|| left_to_library(left.row, &left.calls))
     }
 
     /// Leaves a call to the library if that is known without rules: it is known of all such calls, this rank alone can
@@ -323,6 +436,11 @@ impl Dispatcher {
             }
             _ => None,
         };
+        // Where a rule of ours was refused, this rank's arguments may be the reason, which other ranks do not have.
+        if !choice.candidate.is_ours() {
+            attached.left_totals =
+                LeftTotals::like_call(call, plan, &attached.rules, &mut state.predefined);
+        }
         let served = ServedCall {
             row: plan.row,
             gain_seconds: plan.gain_seconds,

@@ -15,7 +15,7 @@ use table::dispatch::CommunicatorRules;
 use crate::FallbackReason;
 use crate::agree::{maximum_over_ranks, rank_and_size};
 use crate::arguments::measured_elements;
-use crate::irregular::IrregularPlan;
+use crate::irregular::{IrregularPlan, LeftTotals};
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
 use crate::predefined::PredefinedTypes;
@@ -86,6 +86,8 @@ pub(crate) struct Attached {
     pub(crate) plans: Plans,
     /// What carries out the calls of irregular collectives; likewise.
     pub(crate) irregular: Vec<IrregularPlan>,
+    /// Calls of an allgatherv like the latest one that the rules left to the library.
+    pub(crate) left_totals: Option<LeftTotals>,
     /// Absent until a call is to be carried out by one of our algorithms.
     pub(crate) private: Option<PrivateCommunicator>,
     /// The value of [`crate::Dispatcher`]'s count of our calls at the last one on this communicator.
@@ -127,6 +129,7 @@ impl Attached {
     pub(crate) fn drop_plans(&mut self) {
         self.plans = Plans::default();
         self.irregular = Vec::new();
+        self.left_totals = None;
     }
 
     /// Whether it has channels of its own.

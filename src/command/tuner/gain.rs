@@ -154,6 +154,7 @@ pub fn predict_gain(
         StoredEvidence::Found(analysis) => (Some(analysis), None),
         StoredEvidence::Lacking(reason) => (None, Some(reason)),
     };
+    let exported = OperatorClass::ALL.map(|class| exported_choices(table, policy, class));
     let total = |seconds: fn(&CallCost) -> f64| profile.calls.values().map(seconds).sum();
     Ok(Gain {
         seconds: total(|cost| cost.time.seconds()),
@@ -166,6 +167,7 @@ pub fn predict_gain(
                     policy,
                     deployment,
                     analysis: analysis.as_deref(),
+                    exported: &exported,
                 };
                 prediction.add_up_calls(profile)
             })
@@ -217,6 +219,8 @@ struct Prediction<'a> {
     policy: Policy,
     deployment: Deployment,
     analysis: Option<&'a CampaignAnalysis>,
+    /// What the library's own settings can say about the table, in the order of [`OperatorClass::ALL`].
+    exported: &'a [Choices; 2],
 }
 
 /// The speed-up of a choice.
@@ -245,36 +249,19 @@ impl Prediction<'_> {
                 Err(reason) => add_seconds(&mut reasons, reason, seconds_besides_waiting(cost)),
             }
         }
-        // The options of exports depend on the table alone.
-        let exported = OperatorClass::ALL.map(|class| self.exported_choices(class));
         let mut calls = Vec::new();
         for grouped in groups.into_values() {
             let seconds = seconds_besides_waiting(&grouped.cost);
-            match self.gain_in_calls(&grouped, &exported) {
+            match self.gain_in_calls(&grouped) {
                 Ok(gain) => calls.push(gain),
                 Err(reason) => add_seconds(&mut reasons, &reason, seconds),
             }
         }
-        summarise(self.deployment, calls, reasons)
-    }
-
-    /// What the library's own settings can say about the table.
-    fn exported_choices(&self, operators: OperatorClass) -> Choices {
-        let (deployed, _) = self.table.deployed_by(self.policy);
-        let options = Options {
-            policy: self.policy,
-            ..Options::default()
-        };
-        let library = &self.table.provenance.library;
-        Choices::from_table(&deployed, library, operators, &options)
+        sum_gains(self.deployment, calls, reasons)
     }
 
     /// The saving in some calls, or the reason why there is none.
-    fn gain_in_calls(
-        &self,
-        grouped: &GroupedCalls,
-        exported: &[Choices; 2],
-    ) -> Result<CallGain, String> {
+    fn gain_in_calls(&self, grouped: &GroupedCalls) -> Result<CallGain, String> {
         let GroupedCalls {
             query,
             cost,
@@ -287,10 +274,13 @@ impl Prediction<'_> {
         let bytes = cost.mean_bytes().round() as u64;
         let query = Query { bytes, ..*query };
         let decision = self.table.lookup(&query);
-        self.check_decision(&query, &decision, exported)?;
-        let speedup = self
-            .find_speedup(&query, &decision)
-            .ok_or_else(|| format!("the table has no speed-up of {} there", decision.candidate))?;
+        self.check_decision(&query, &decision)?;
+        let speedup = self.find_speedup(&query, &decision).ok_or_else(|| {
+            format!(
+                "the table states no speed-up of {} at that length",
+                decision.candidate
+            )
+        })?;
         let waiting_share = cost.waiting_share();
         let seconds = seconds_besides_waiting(cost);
         let saved_by = |ratio: f64| seconds * (1.0 - 1.0 / ratio);
@@ -323,12 +313,7 @@ impl Prediction<'_> {
     }
 
     /// Whether a decision is carried out and rests on measurements near the call; otherwise the reason.
-    fn check_decision(
-        &self,
-        query: &Query,
-        decision: &Decision<'_>,
-        exported: &[Choices; 2],
-    ) -> Result<(), String> {
+    fn check_decision(&self, query: &Query, decision: &Decision<'_>) -> Result<(), String> {
         match decision.matched {
             ShapeMatch::Measured => {}
             ShapeMatch::Absent => {
@@ -355,9 +340,9 @@ impl Prediction<'_> {
         }
         match self.deployment {
             Deployment::Colltune if !decision.candidate.is_ours() => {
-                Err("libcolltune leaves the library's own algorithms to its settings".to_owned())
+                Err("the choice is one of the library's own algorithms, which libcolltune does not carry out".to_owned())
             }
-            Deployment::Library if !is_exported(query, exported) => {
+            Deployment::Library if !is_exported(query, self.exported) => {
                 Err("exports cannot express the rule".to_owned())
             }
             Deployment::Colltune | Deployment::Library => Ok(()),
@@ -452,6 +437,16 @@ impl Prediction<'_> {
     }
 }
 
+/// The rules that the library's own settings can express, of a table, for programs with these operators.
+fn exported_choices(table: &Table, policy: Policy, operators: OperatorClass) -> Choices {
+    let (deployed, _) = table.deployed_by(policy);
+    let options = Options {
+        policy,
+        ..Options::default()
+    };
+    Choices::from_table(&deployed, &table.provenance.library, operators, &options)
+}
+
 /// Whether the library's own settings can say what the table says about a call.
 fn is_exported(query: &Query, exported: &[Choices; 2]) -> bool {
     let place = OperatorClass::ALL
@@ -475,7 +470,7 @@ fn group_of_call(
     let collective = Collective::from_name(&call.collective)
         .filter(|_| call.is_served())
         .ok_or("tables do not serve nonblocking, persistent, neighbourhood and other calls")?;
-    let unequal = "the communicator has not the same number of ranks on each node, or is not known";
+    let unequal = "the communicator's nodes have different numbers of its ranks, or are not known";
     let class = call.communicator.as_ref().ok_or(unequal)?;
     let (nodes, ppn) = class.nodes.zip(class.ppn).ok_or(unequal)?;
     let shape = CommShape::try_new(nodes, ppn)
@@ -508,7 +503,7 @@ fn add_seconds(reasons: &mut ReasonSeconds, reason: &str, seconds: f64) {
 }
 
 /// The sums over the calls of a deployment.
-fn summarise(
+fn sum_gains(
     deployment: Deployment,
     mut calls: Vec<CallGain>,
     reasons: ReasonSeconds,

@@ -26,8 +26,8 @@ use super::{Answer, CliError, Console};
 ///
 /// Then follows the time that the table does not make shorter, with the reasons.
 ///
-/// Profiles of programs that ran with the library's default are meant; those of other MPI libraries than the table's do not
-/// count. The exit code is 1 if the table saves nothing.
+/// The programs should have been recorded with the library's default, without a table. Profiles of other MPI libraries than
+/// the table's do not count. The exit code is 1 if the table saves nothing.
 ///
 /// `colltune schema gain` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -166,13 +166,13 @@ fn describe_deployment(gain: &DeploymentGain, top: usize) -> String {
     let mut lines = vec![headline];
     if gain.without_interval_seconds != 0.0 {
         lines.push(format!(
-            "  {} are saved by speed-ups of unknown accuracy: measure them with `colltune validate`",
+            "  {} saved by speed-ups that have no interval: `colltune validate` measures one",
             format_saving(gain.without_interval_seconds)
         ));
     }
     if gain.unknown_waiting_at_most_seconds > 0.0 {
         lines.push(format!(
-            "  at most {} are saved in calls of which it is not known how long ranks wait in them",
+            "  at most {} saved in calls whose waiting is not known",
             format_saving(gain.unknown_waiting_at_most_seconds)
         ));
     }

@@ -111,20 +111,22 @@ pub(super) fn read_profiles_by_library(
     library: &str,
     console: Console,
 ) -> Result<ProfilesByLibrary, CliError> {
-    let mut by_library: [Vec<(String, Profile)>; 2] = [Vec::new(), Vec::new()];
+    let mut paths = Vec::new();
     for path in given {
-        for file in files_of(path)? {
-            let profile = read_profile(&file).map_err(|source| CliError::Profile {
-                path: file.clone(),
-                source,
-                others: 0,
-            })?;
-            let is_same = profile.jobs.values().all(|job| job.library == library);
-            by_library[usize::from(!is_same)].push((file.display().to_string(), profile));
-        }
+        paths.extend(files_of(path)?);
     }
-    let [same, others] = by_library.map(|profiles| {
-        let AddedUp { profile, repeated } = add_up(profiles);
+    let ReadFiles {
+        profiles,
+        unreadable,
+    } = ReadFiles::read(paths);
+    if let Some(error) = error_of_unreadable(unreadable) {
+        return Err(error);
+    }
+    let (same, others): (Vec<_>, Vec<_>) = profiles
+        .into_iter()
+        .partition(|(_, profile)| profile.jobs.values().all(|job| job.library == library));
+    let [same, others] = [same, others].map(|of_library| {
+        let AddedUp { profile, repeated } = add_up(of_library);
         warn_of_repeated(&repeated, console);
         profile
     });
@@ -154,6 +156,37 @@ pub(crate) enum UnreadableReason {
     Profile(#[from] ProfileError),
 }
 
+/// The profiles of files by name, and the files that cannot be read.
+#[derive(Debug, Default)]
+struct ReadFiles {
+    profiles: Vec<(String, Profile)>,
+    unreadable: Vec<Unreadable>,
+}
+
+impl ReadFiles {
+    fn read(paths: Vec<PathBuf>) -> Self {
+        let mut read = Self::default();
+        for path in paths {
+            match read_profile(&path) {
+                Ok(profile) => read.profiles.push((path.display().to_string(), profile)),
+                Err(source) => read.unreadable.push(Unreadable { path, source }),
+            }
+        }
+        read
+    }
+}
+
+/// The error about the first file that cannot be read, with the number of others; `None` if there is none.
+fn error_of_unreadable(unreadable: Vec<Unreadable>) -> Option<CliError> {
+    let count = unreadable.len();
+    let first = unreadable.into_iter().next()?;
+    Some(CliError::Profile {
+        path: first.path,
+        source: first.source,
+        others: count - 1,
+    })
+}
+
 /// Profiles that were read and added up.
 #[derive(Debug, Default)]
 pub(super) struct ReadProfiles {
@@ -166,20 +199,18 @@ pub(super) struct ReadProfiles {
 impl ReadProfiles {
     /// Reads files; those that cannot be read are left out.
     pub(super) fn read(paths: Vec<PathBuf>) -> Self {
-        let mut read = Self::default();
-        let mut profiles = Vec::new();
-        for path in paths {
-            match read_profile(&path) {
-                Ok(profile) => profiles.push((path.display().to_string(), profile)),
-                Err(source) => read.unreadable.push(Unreadable { path, source }),
-            }
+        let ReadFiles {
+            profiles,
+            unreadable,
+        } = ReadFiles::read(paths);
+        let files = profiles.iter().map(|(name, _)| name.clone()).collect();
+        let AddedUp { profile, repeated } = add_up(profiles);
+        Self {
+            profile,
+            files,
+            repeated,
+            unreadable,
         }
-        read.files = profiles.iter().map(|(name, _)| name.clone()).collect();
-        AddedUp {
-            profile: read.profile,
-            repeated: read.repeated,
-        } = add_up(profiles);
-        read
     }
 
     fn warn_of_repeated(&self, console: Console) {
@@ -196,13 +227,7 @@ impl ReadProfiles {
 
     /// The error, if there are files that could not be read.
     fn into_error(self) -> Option<CliError> {
-        let count = self.unreadable.len();
-        let first = self.unreadable.into_iter().next()?;
-        Some(CliError::Profile {
-            path: first.path,
-            source: first.source,
-            others: count - 1,
-        })
+        error_of_unreadable(self.unreadable)
     }
 }
 

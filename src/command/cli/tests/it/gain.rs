@@ -10,7 +10,7 @@ use vocabulary::{CommShape, Distribution, Pattern, RankOrder};
 use crate::run::Place;
 
 /// A call of a profile.
-fn call(collective: &str, communicator: &str, bytes: u64, sampled: &str) -> String {
+fn recorded_call(collective: &str, communicator: &str, bytes: u64, sampled: &str) -> String {
     format!(
         r#"{{"call":{{"collective":"{collective}","form":"blocking","communicator":{communicator},"bytes":{bytes},"datatype":"float64","operator":"sum","in_place":false,"root":null}},"cost":{{"calls":10,"seconds":8.0,"longest_seconds":1.0,"bytes":{},{sampled}}}}}"#,
         bytes * 10
@@ -41,7 +41,7 @@ fn profile_of(library: &str, calls: &[String]) -> String {
 }
 
 /// A table whose confirmed rule for colltune makes calls twice as fast, measured from 64 to 4096 bytes.
-fn table() -> String {
+fn table_text() -> String {
     table_yaml(
         "saving",
         "openmpi",
@@ -63,9 +63,9 @@ fn table() -> String {
     )
 }
 
-fn prepared(calls: &[String]) -> Place {
+fn place_of_calls(calls: &[String]) -> Place {
     let place = Place::new();
-    place.write("table.yaml", table());
+    place.write("table.yaml", table_text());
     place.write("profile.json", profile_of("openmpi-4.1.4", calls));
     place
 }
@@ -73,7 +73,7 @@ fn prepared(calls: &[String]) -> Place {
 const GAIN: &str = "gain table.yaml --profile profile.json --json";
 
 #[track_caller]
-fn reasons(deployment: &Value) -> Vec<(f64, String)> {
+fn uncovered_seconds(deployment: &Value) -> Vec<(f64, String)> {
     let left = deployment["not_covered"].as_array().unwrap();
     left.iter()
         .map(|left| {
@@ -85,7 +85,7 @@ fn reasons(deployment: &Value) -> Vec<(f64, String)> {
 
 #[test]
 fn half_of_the_time_besides_waiting_is_saved_by_a_speedup_of_two() {
-    let place = prepared(&[call("allreduce", SHAPE, 64, WAITING)]);
+    let place = place_of_calls(&[recorded_call("allreduce", SHAPE, 64, WAITING)]);
     let output = place.run_line(GAIN).good().json();
     assert_eq!(output["seconds"], 8.0);
     assert_eq!(output["waiting_seconds"], 4.0);
@@ -103,7 +103,7 @@ fn half_of_the_time_besides_waiting_is_saved_by_a_speedup_of_two() {
     let library = &output["deployments"][1];
     assert_eq!(library["calls"].as_array().unwrap().len(), 0, "{output}");
     assert_eq!(
-        reasons(library),
+        uncovered_seconds(library),
         [(4.0, "the table has no rules for allreduce".to_owned())]
     );
     let text = place
@@ -111,14 +111,14 @@ fn half_of_the_time_besides_waiting_is_saved_by_a_speedup_of_two() {
         .good()
         .out;
     assert!(
-        text.contains("Through colltune (libcolltune): no saving has an interval\n  2.00 s are saved by speed-ups of unknown"),
+        text.contains("Through colltune (libcolltune): no saving has an interval\n  2.00 s saved by speed-ups that have no interval"),
         "{text}"
     );
 }
 
 #[test]
 fn without_known_waiting_there_is_only_a_most() {
-    let place = prepared(&[call("allreduce", SHAPE, 64, NO_SAMPLES)]);
+    let place = place_of_calls(&[recorded_call("allreduce", SHAPE, 64, NO_SAMPLES)]);
     let output = place.run_line(GAIN).good().json();
     let colltune = &output["deployments"][0];
     assert_eq!(colltune["calls"][0]["saved_seconds"], Value::Null);
@@ -128,16 +128,16 @@ fn without_known_waiting_there_is_only_a_most() {
 
 #[test]
 fn what_is_not_covered_is_told_with_the_reason() {
-    let place = prepared(&[
-        call("allreduce", OTHER_SHAPE, 64, WAITING),
-        call("allreduce", SHAPE, 1 << 20, WAITING),
-        call("alltoall", SHAPE, 64, WAITING),
-        call("neighbor_alltoall", SHAPE, 64, NO_SAMPLES),
+    let place = place_of_calls(&[
+        recorded_call("allreduce", OTHER_SHAPE, 64, WAITING),
+        recorded_call("allreduce", SHAPE, 1 << 20, WAITING),
+        recorded_call("alltoall", SHAPE, 64, WAITING),
+        recorded_call("neighbor_alltoall", SHAPE, 64, NO_SAMPLES),
     ]);
     let ran = place.run_line(GAIN);
     // The table saves nothing.
     assert_eq!(ran.code, Some(1), "{ran:?}");
-    let found = reasons(&ran.json()["deployments"][0]);
+    let found = uncovered_seconds(&ran.json()["deployments"][0]);
     let expected = [
         (8.0, "tables do not serve nonblocking"),
         (4.0, "the length is outside the measured sizes"),
@@ -154,12 +154,12 @@ fn what_is_not_covered_is_told_with_the_reason() {
 
 #[test]
 fn unconfirmed_rules_count_if_asked_for() {
-    let place = prepared(&[call("allreduce", SHAPE, 64, WAITING)]);
-    place.write("table.yaml", table().replace(", confirmed: true", ""));
+    let place = place_of_calls(&[recorded_call("allreduce", SHAPE, 64, WAITING)]);
+    place.write("table.yaml", table_text().replace(", confirmed: true", ""));
     let ran = place.run_line(GAIN);
     assert_eq!(ran.code, Some(1), "{ran:?}");
     assert_eq!(
-        reasons(&ran.json()["deployments"][0]),
+        uncovered_seconds(&ran.json()["deployments"][0]),
         [(4.0, "the rule is not deployed: not confirmed".to_owned())]
     );
     let output = place
@@ -171,8 +171,11 @@ fn unconfirmed_rules_count_if_asked_for() {
 
 #[test]
 fn wrong_profiles_tables_and_stores_are_errors() {
-    let place = prepared(&[call("allreduce", SHAPE, 64, WAITING)]);
-    let other = profile_of("mpich-4.0", &[call("allreduce", SHAPE, 64, WAITING)]);
+    let place = place_of_calls(&[recorded_call("allreduce", SHAPE, 64, WAITING)]);
+    let other = profile_of(
+        "mpich-4.0",
+        &[recorded_call("allreduce", SHAPE, 64, WAITING)],
+    );
     place.write("other.json", other.replace("5f0c", "a001"));
     let line = "gain table.yaml --profile";
     place.run_line(&format!("{line} other.json")).bad(
@@ -201,9 +204,9 @@ fn wrong_profiles_tables_and_stores_are_errors() {
 
 #[test]
 fn the_schema_holds() {
-    let place = prepared(&[
-        call("allreduce", SHAPE, 64, WAITING),
-        call("alltoall", SHAPE, 64, WAITING),
+    let place = place_of_calls(&[
+        recorded_call("allreduce", SHAPE, 64, WAITING),
+        recorded_call("alltoall", SHAPE, 64, WAITING),
     ]);
     let schema = place.run_line("schema gain").good().json();
     let output = place.run_line(GAIN).good().json();
@@ -212,11 +215,11 @@ fn the_schema_holds() {
 
 #[test]
 fn the_interval_of_a_verdict_becomes_that_of_the_saving() {
-    let place = prepared(&[
-        call("allreduce", SHAPE, 64, WAITING),
-        call("allreduce", SHAPE, 4096, NO_SAMPLES),
+    let place = place_of_calls(&[
+        recorded_call("allreduce", SHAPE, 64, WAITING),
+        recorded_call("allreduce", SHAPE, 4096, NO_SAMPLES),
     ]);
-    let mut judged = parse_table(&table());
+    let mut judged = parse_table(&table_text());
     let candidate = judged.collectives[&Collective::Allreduce][0].rules[0]
         .candidate
         .clone();

@@ -173,8 +173,9 @@ impl RuleReader {
             ConditionKind::NeedsAny if key == "comm_size=node_comm_size" => {
                 Meaning::Shapes(ShapeCondition::OneNode)
             }
-            ConditionKind::NeedsAny => Meaning::Never(
-                "it is for fewer elements than ranks, and tables are about larger messages",
+            ConditionKind::NeedsAny => Meaning::Unknown(
+                "it is for fewer elements than ranks, and tables have sizes in bytes, not in elements"
+                    .to_owned(),
             ),
             ConditionKind::Word => self.meaning_of_word(&key),
             ConditionKind::Collective(_) | ConditionKind::Unknown => {

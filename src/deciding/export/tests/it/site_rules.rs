@@ -407,10 +407,8 @@ fn a_selection_file_tells_operators_apart_and_some_conditions_no_table_can() {
         };
         made.table.lookup(&query).candidate.to_string()
     };
-    assert_eq!(
-        allreduce(OperatorClass::Commutative),
-        "native:allreduce/reduce_scatter_allgather"
-    );
+    // Which sizes are fewer elements than ranks depends on the datatype: neither branch may be claimed.
+    assert_eq!(allreduce(OperatorClass::Commutative), "default");
     assert_eq!(
         allreduce(OperatorClass::Noncommutative),
         "native:allreduce/recursive_doubling"

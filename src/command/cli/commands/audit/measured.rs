@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use answers::MeasuredMachine;
+use campaign::Campaign;
+use export::SiteRules;
 use guard::{
     JudgedLine, LineOptions, LineVerdict, MeasuredLines, TestSetupOptions, campaign_of_lines,
     measure_lines,
@@ -17,9 +19,7 @@ use vocabulary::CommShape;
 use vocabulary::units::format_counted;
 
 use super::super::campaign::search_paths;
-use super::super::guarded::{
-    ConsoleCaller, measured_machine, point_name, seconds_or_dash, warn_of_load,
-};
+use super::super::guarded::{ConsoleCaller, measured_machine, point_name, seconds_or_dash};
 use super::super::validate::found::PointFound;
 use super::super::{CliError, Console};
 use crate::values;
@@ -74,6 +74,13 @@ pub(in crate::commands) struct LinesOutput {
     warnings: Vec<String>,
     #[serde(skip)]
     found: Vec<JudgedLine>,
+}
+
+/// A file whose lines can be measured.
+pub(super) struct FileToMeasure {
+    file: SiteFile,
+    rules: SiteRules,
+    campaign: Campaign,
 }
 
 /// What was measured of a file, and what failed afterwards.
@@ -153,15 +160,13 @@ impl MeasureLinesArgs {
         Ok(())
     }
 
-    /// Measures the lines of the one file, adds what they lose to the report, and writes the repaired file. `None` if
-    /// the library ignores the file, as the report says. What has been measured is returned also if the repaired file
-    /// cannot be written.
-    pub(super) fn measure_file(
+    /// Reads the one file and checks, before anything is launched, that its lines can be measured, and handed back. `None`
+    /// if the library ignores the file, as the report says.
+    pub(super) fn prepare_file(
         &self,
         request: &AuditRequest,
-        report: &mut AuditReport,
         console: Console,
-    ) -> Result<Option<MeasuredFile>, CliError> {
+    ) -> Result<Option<FileToMeasure>, CliError> {
         let library = tuner::find_measurable_library(request, &search_paths())?;
         let path = &request.files[0];
         let file = match SiteFile::read(path, request.format.as_deref(), &library) {
@@ -177,13 +182,37 @@ impl MeasureLinesArgs {
         };
         let rules = file.to_table("audit".to_owned(), &self.shapes)?;
         if self.repair.is_some() {
-            // A file that cannot be repaired is refused before launches take their time.
             file.check_repairable()?;
-            for range in &rules.ranges {
-                file.hand_back_lines(&BTreeSet::from([range.line]))?;
+            let lines: BTreeSet<usize> = rules.ranges.iter().map(|range| range.line).collect();
+            // Only if all together cannot be handed back, the one line is looked for that cannot.
+            if file.hand_back_lines(&lines).is_err() {
+                for line in lines {
+                    file.hand_back_lines(&BTreeSet::from([line]))?;
+                }
             }
         }
         let campaign = campaign_of_lines(&rules, self.campaign.as_deref())?;
+        Ok(Some(FileToMeasure {
+            file,
+            rules,
+            campaign,
+        }))
+    }
+
+    /// Measures the lines of a file, adds what they lose to the report, and writes the repaired file. What has been
+    /// measured is returned also if the repaired file cannot be written.
+    pub(super) fn measure_file(
+        &self,
+        prepared: FileToMeasure,
+        request: &AuditRequest,
+        report: &mut AuditReport,
+        console: Console,
+    ) -> Result<MeasuredFile, CliError> {
+        let FileToMeasure {
+            file,
+            rules,
+            campaign,
+        } = prepared;
         let options = LineOptions {
             materiality: 0.0,
             setup: TestSetupOptions {
@@ -194,8 +223,10 @@ impl MeasureLinesArgs {
         };
         let mut caller = ConsoleCaller::without_events(console);
         let measured = measure_lines(&rules, campaign, &options, &search_paths(), &mut caller)?;
-        warn_of_load(measured.validated.busy.as_ref(), console);
-        report.add_findings(path, measured.findings());
+        for warning in measured.warnings() {
+            console.warn(format_args!("{warning}."));
+        }
+        report.add_findings(&request.files[0], measured.findings());
         let (repaired, failure) =
             match self.write_repaired(&file, request, &measured.losing_lines()) {
                 Ok(repaired) => (repaired, None),
@@ -206,7 +237,7 @@ impl MeasureLinesArgs {
             why: left.why.clone(),
         });
         let lines = LinesOutput::from_measured(measured, left_out.collect(), repaired);
-        Ok(Some(MeasuredFile { lines, failure }))
+        Ok(MeasuredFile { lines, failure })
     }
 
     fn write_repaired(
@@ -234,10 +265,12 @@ impl LinesOutput {
         left_out: Vec<LeftOutOutput>,
         repaired: Option<RepairedFile>,
     ) -> Self {
+        let warnings = measured.warnings().map(ToString::to_string).collect();
         let MeasuredLines {
             library,
             lines,
             validated,
+            steered: _,
         } = measured;
         Self {
             library: library.to_string(),
@@ -246,7 +279,7 @@ impl LinesOutput {
             repaired,
             machine: measured_machine(validated.tested_on.as_ref()),
             further_launches: validated.further_launches,
-            warnings: validated.busy.iter().map(ToString::to_string).collect(),
+            warnings,
             found: lines,
         }
     }
@@ -283,7 +316,13 @@ impl LinesOutput {
             counted.join(", ")
         );
         for LeftOutOutput { line, why } in &self.left_out {
-            text += &format!("line {line} is not measured: {why}\n");
+            let is_partly_measured = self.found.iter().any(|found| found.line == *line);
+            let calls = if is_partly_measured {
+                " for all calls"
+            } else {
+                ""
+            };
+            text += &format!("line {line} is not measured{calls}: {why}\n");
         }
         if let Some(RepairedFile {
             path,

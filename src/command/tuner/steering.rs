@@ -359,14 +359,14 @@ impl LibraryAnswers {
         (effect.decides && is_rules_setting_of(self.name, setting)).then(|| {
             let file = self.file_named_by(named);
             let overriding = self.read_overriding_files();
-            let in_force = overriding.iter().find(|file| file.sets(setting));
+            let in_force = overriding.iter().find(|settings| settings.sets(setting));
             let meanwhile = in_force.map_or_else(
                 || "colltune switches them off while it measures".to_owned(),
-                |file| {
+                |settings| {
                     format!(
                         "nothing overrides {}, so they stay in force while colltune measures: take the line out of it \
                          meanwhile",
-                        file.path
+                        settings.path
                     )
                 },
             );

@@ -15,7 +15,7 @@ mod handing_back;
 pub mod intelmpi;
 mod json;
 mod launching;
-mod mpich;
+pub mod mpich;
 pub mod openmpi;
 mod placing;
 mod rules_files;

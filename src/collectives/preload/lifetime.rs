@@ -204,8 +204,8 @@ extern "C" fn at_exit() {
     drop_usage_of_taken_file(&mut environment);
     if let Some(file) = environment.usage.filter(|_| is_first_of_step()) {
         match (&why, dispatcher()) {
-            (Some(Unserved { outcome, why }), _) => {
-                usage::write_outcome(&file, *outcome, why, None, None);
+            (Some(unserved), _) => {
+                usage::write_outcome(&file, unserved.outcome, &unserved.why, None, None);
             }
             (None, Some(dispatcher)) => usage::write_unfinished(&file, dispatcher),
             (None, None) => {}
@@ -214,8 +214,9 @@ extern "C" fn at_exit() {
     match environment.log {
         Some(log) if !files_are_same(&log, &environment.table) => write_log(&log, &line),
         _ => {
-            if let Some(Unserved { why, .. }) = why {
-                print_warning(&format!("all collectives are the library's own: {why}"));
+            if let Some(unserved) = why {
+                let reason = unserved.why;
+                print_warning(&format!("all collectives are the library's own: {reason}"));
             }
         }
     }

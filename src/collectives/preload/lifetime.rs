@@ -360,6 +360,13 @@ fn summary_text(dispatcher: &Dispatcher, summary: &CallSummary) -> String {
     lines.extend(describe_separate_worlds(ranks));
     lines.extend(summary.to_string().lines().map(str::to_owned));
     lines.extend(dispatcher.report_unused_rules());
+    let numerics = dispatcher.required_numerics();
+    if !numerics.is_none() {
+        lines.push(format!(
+            "numerics {numerics}: holds for the reductions that colltune carried out; those left to the library carry \
+             no promise"
+        ));
+    }
     if let Some(tool) = chain::first_tool() {
         let tool = tool.display();
         lines.push(format!(

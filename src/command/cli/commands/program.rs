@@ -20,7 +20,7 @@ use indicatif::ProgressBar;
 use launcher::{ProgramEnd, run_program};
 use printable::{Plain, shortened};
 use regex::Regex;
-use table::{Confidence, Deployment, Policy};
+use table::{Confidence, Deployment, Numerics, Policy};
 use tuner::{NamedFile, TunerError};
 
 use self::commands::{ProgramCommands, UsedTable};
@@ -91,6 +91,10 @@ pub(super) struct ProgramArgs {
     /// The program also uses rules that no fresh launches confirmed
     #[arg(long, requires = "command")]
     unconfirmed: bool,
+    /// What the bits of the program's reductions by colltune's algorithms must not depend on: independent_of_placement,
+    /// independent_of_size, both with a comma between them, or none; by default the `numerics` of the table's campaign
+    #[arg(long, value_name = "REQUIREMENTS", requires = "command")]
+    numerics: Option<Numerics>,
 }
 
 impl ProgramArgs {
@@ -116,6 +120,8 @@ impl ProgramArgs {
             min_confidence: self.min_confidence,
             unconfirmed: self.unconfirmed,
             extrapolate: false,
+            // A requirement in the environment is none of the table's or of this command's.
+            numerics: Some(self.numerics.unwrap_or(table.provenance.numerics)),
         };
         warn_of_simulation(table, console);
         match table_args.deployment {

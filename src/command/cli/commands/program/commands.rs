@@ -78,6 +78,7 @@ const OF_OTHER_TABLES: [&str; 10] = [
     "COLLTUNE_UNCONFIRMED",
     "COLLTUNE_EXTRAPOLATE",
     "COLLTUNE_MIN_CONFIDENCE",
+    "COLLTUNE_NUMERICS",
     "COLLTUNE_RECORD",
     "COLLTUNE_USAGE",
 ];
@@ -292,6 +293,9 @@ fn write_launchers(
     }
     if let Some(least) = settings.policy.min_confidence {
         let _ = write!(options, " --min-confidence {least}");
+    }
+    if let Some(numerics) = settings.policy.numerics {
+        let _ = write!(options, " --numerics {numerics}");
     }
     if settings.force.version {
         options += " --force=version";

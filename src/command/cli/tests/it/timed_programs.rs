@@ -222,6 +222,42 @@ fn the_environments_differ_in_the_table_alone() {
     assert_eq!(seen, [" on  env", "table.yaml on  env"]);
 }
 
+/// A requirement of the site's own, or of the user's shell, does not count.
+#[test]
+fn the_program_gets_the_required_numerics() {
+    let place = prepared(
+        "echo ${COLLTUNE_NUMERICS:-unset} >> seen\n\
+         if [ -n \"$COLLTUNE_TABLE\" ]; then echo Loop time of 1.6; else echo Loop time of 2.0; fi",
+    );
+    // Scripts start launchers through `colltune run`.
+    add_program(&place, "job.sh", "mpirun -n 2 ./app");
+    for command in ["mpirun -n 2 ./app", "./job.sh"] {
+        for (options, given) in [
+            (
+                &["--numerics", "independent_of_size"][..],
+                "independent_of_size",
+            ),
+            (&[], "none"),
+        ] {
+            place.write("seen", "");
+            let mut args = vec!["validate", "table.yaml", "--command", command, "--quiet"];
+            args.extend(["--figure", FIGURE, "--pairs", "6", "--warmups", "0"]);
+            args.extend(options);
+            let mut started = place.command(&args);
+            started.env("COLLTUNE_NUMERICS", "independent_of_placement");
+            let output = started.output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{output:?}");
+            let seen = place.read("seen");
+            let mut seen: Vec<&str> = seen.lines().collect();
+            seen.sort_unstable();
+            seen.dedup();
+            let mut expected = [given, "unset"];
+            expected.sort_unstable();
+            assert_eq!(seen, expected, "{command}");
+        }
+    }
+}
+
 #[test]
 fn scripts_may_extend_their_search_path() {
     let place = prepared("solver");

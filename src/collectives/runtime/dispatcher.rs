@@ -13,6 +13,7 @@ use environment::shared_memory;
 use exec::constants::MPI_Comm;
 use exec::{Communicator, ExecError, NoChannels, RawCall, Wait, check_code};
 use mpi::ffi;
+use schedule::Collective;
 use table::dispatch::CommunicatorRules;
 use table::{Deployment, Numerics, Policy, Table, Usage};
 use vocabulary::{CommShape, RankOrder};
@@ -20,6 +21,7 @@ use vocabulary::{CommShape, RankOrder};
 use crate::agree::{is_first, is_same, maximum_over_ranks};
 use crate::attach::SilencedCommunicator;
 use crate::attribute::Attributes;
+use crate::nonblocking::{Progress, seconds_in_steps};
 use crate::place::{is_oversubscribed, world_ranks};
 use crate::state::{
     AttachContext, Attached, CommunicatorMeans, NetworkCheck, Reasons, State, pass_on_all,
@@ -74,7 +76,9 @@ pub struct Dispatcher {
     pub(crate) means: CommunicatorMeans,
     attach_after: u64,
     host: Host,
-    force: Force,
+    pub(crate) force: Force,
+    /// How nonblocking calls advance; absent if they are left to the library. Set before the program's first call.
+    pub(crate) nonblocking: Cell<Option<Progress>>,
     /// Prints warnings; set on the first rank of those that loaded the table.
     warn: Option<fn(&str)>,
     /// Whether the lack of channels has been reported.
@@ -243,6 +247,7 @@ impl Dispatcher {
             }),
             host,
             force: settings.force,
+            nonblocking: Cell::new(None),
             timed: settings.timed,
             wait: wait_mode(is_oversubscribed)?,
             means: CommunicatorMeans {
@@ -317,6 +322,18 @@ impl Dispatcher {
         Some(text)
     }
 
+    /// The SHA-256 of the file of the table that this rank used last, in hexadecimal digits.
+    pub fn table_sha256(&self) -> String {
+        self.versions.last().loaded.sha256.clone()
+    }
+
+    /// Whether the table that this rank used last has any rules for a collective.
+    pub fn has_rules_for(&self, collective: Collective) -> bool {
+        let last = self.versions.last();
+        let shapes = last.loaded.table.collectives.get(&collective);
+        shapes.is_some_and(|shapes| !shapes.is_empty())
+    }
+
     /// What the bits of reductions do not depend on that the rules of the table that this rank used last carry out.
     pub fn required_numerics(&self) -> Numerics {
         let last = self.versions.last();
@@ -335,6 +352,11 @@ impl Dispatcher {
             // Other threads may have added rows meanwhile.
             if let Some(row) = summary.rows.get_mut(*row) {
                 row.calls = counter.calls();
+            }
+        }
+        for (row, seconds) in seconds_in_steps() {
+            if let Some(row) = summary.rows.get_mut(row) {
+                row.seconds += seconds;
             }
         }
         summary

@@ -223,8 +223,8 @@ impl MadeRules<'_> {
         }
         for line in unordered {
             let why = format!(
-                "the algorithm gives wrong results for operators that do not commute; for these the table keeps the \
-                 default of {collective}"
+                "the algorithm gives wrong results for operators that do not commute; for these the default of \
+                 {collective} stays"
             );
             self.left_out.insert(LeftOutLine { line, why });
         }

@@ -46,11 +46,16 @@ pub fn render_markdown(view: &View) -> String {
 
 fn header_section(view: &View) -> String {
     let provenance = &view.provenance;
+    let library = provenance.library.to_string();
+    let subject = if provenance.hosts.is_empty() {
+        format!("For {library}")
+    } else {
+        format!("{library} on {}", provenance.hosts.join(", "))
+    };
     let mut text = format!(
-        "# colltune report: {}\n\n{} on {}, {}, colltune {}.\n\n",
+        "# colltune report: {}\n\n{}, {}, colltune {}.\n\n",
         markdown_prose(&view.name),
-        markdown_prose(&provenance.library.to_string()),
-        markdown_prose(&provenance.hosts.join(", ")),
+        markdown_prose(&subject),
         markdown_prose(&provenance.date),
         markdown_prose(&provenance.colltune),
     );

@@ -144,6 +144,11 @@ impl Provenance {
     /// The value of `cpu` for a table that is meant for nodes of all types.
     pub const ANY_CPU: &str = "any";
 
+    /// Whether launches were made for the table: the rules of a site's file are not measured, nor is a withdrawn table.
+    pub fn has_launches(&self) -> bool {
+        self.launches > 0
+    }
+
     /// Whether the table is meant for nodes with a CPU of that model. An unknown model, of the table or of the node,
     /// matches any.
     pub fn is_for_cpu(&self, cpu: &str) -> bool {

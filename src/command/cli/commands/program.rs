@@ -139,6 +139,8 @@ impl ProgramArgs {
             assume_commutative: test.assume_commutative,
             any_version: table_args.any_version,
         };
+        // From here on, files for the ranks are removed and the program is ended when the command is to stop.
+        let stop = interrupt::stop_flag_with_hangup()?;
         let commands = ProgramCommands::prepare(words, &used, console)?;
         let plan = TimingPlan {
             warmups: self.warmups,
@@ -148,7 +150,7 @@ impl ProgramArgs {
         let mut runner = ConsoleRunner {
             commands: &commands,
             figure: self.figure.as_ref(),
-            stop: interrupt::stop_flag()?,
+            stop,
             console,
             bar: console.progress_bar(
                 u64::from(2 * (self.warmups + self.pairs)),

@@ -80,6 +80,11 @@ pub(crate) struct RunArgs {
     ///
     /// The table may be made for another library, another version of it, another type of CPU or other networks; `accelerators`
     /// also uses it in programs that have loaded a driver of accelerators. Separate several by commas, as in `--force=version,cpu`.
+    ///
+    /// Two more names are not among all: with `nonblocking`, MPI_Ibcast, MPI_Iallreduce and MPI_Ibarrier follow the rules of
+    /// the blocking collectives; with `progress` as well, also under libraries that let no other one make progress, such as
+    /// MPICH. The program must then wait only in calls that are given requests (MPI_Wait, MPI_Test and so on) while such a
+    /// collective is under way.
     #[arg(
         long,
         value_name = "DIFFERENCES",

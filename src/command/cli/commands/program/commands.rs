@@ -68,7 +68,7 @@ enum WithTable {
 }
 
 /// Variables of libcolltune.so that a job may have from the site: with them a run without the table would have one, and a
-/// run with it another.
+/// run with it another; and the runs would count in the site's accounting.
 const OF_OTHER_TABLES: [&str; 10] = [
     "COLLTUNE_TABLE",
     "COLLTUNE_LOG",
@@ -80,6 +80,7 @@ const OF_OTHER_TABLES: [&str; 10] = [
     "COLLTUNE_MIN_CONFIDENCE",
     "COLLTUNE_NUMERICS",
     "COLLTUNE_RECORD",
+    "COLLTUNE_USAGE",
 ];
 
 /// Names the script of a deployed version that starts a program with its table. `env` starts one without.

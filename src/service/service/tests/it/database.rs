@@ -43,7 +43,7 @@ fn only_the_channels_of_the_state_are_readable_by_others() {
     }
     let database = place.database();
     let pragma = |name| database.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    assert_eq!(pragma("user_version"), Ok(5));
+    assert_eq!(pragma("user_version"), Ok(6));
     assert_eq!(
         pragma("application_id"),
         Ok(i64::from(u32::from_be_bytes(*b"clls")))

@@ -69,7 +69,7 @@ enum WithTable {
 
 /// Variables of libcolltune.so that a job may have from the site: with them a run without the table would have one, and a
 /// run with it another; and the runs would count in the site's accounting.
-const OF_OTHER_TABLES: [&str; 10] = [
+const OF_OTHER_TABLES: [&str; 11] = [
     "COLLTUNE_TABLE",
     "COLLTUNE_LOG",
     "COLLTUNE_DISABLE",

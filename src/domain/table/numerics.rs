@@ -421,7 +421,7 @@ impl Table {
                 entries.iter().map(move |entry| (*collective, entry))
             });
             let lacks = free.iter().zip(&bound);
-            for ((collective, entry), (free, bound)) in entries.zip(lacks) {
+            for ((collective, entry), (lacks_when_free, lacks_when_bound)) in entries.zip(lacks) {
                 if !entry.deployments.hold_for(deployment) {
                     continue;
                 }
@@ -431,8 +431,8 @@ impl Table {
                 };
                 let is_lost = |rule: &&Rule| {
                     is_used(&rule.candidate)
-                        && bound.contains_key(&rule.from_bytes)
-                        && !free.contains_key(&rule.from_bytes)
+                        && lacks_when_bound.contains_key(&rule.from_bytes)
+                        && !lacks_when_free.contains_key(&rule.from_bytes)
                 };
                 cost.rules += entry.rules.iter().filter(is_lost).count();
                 for point in &entry.measured {

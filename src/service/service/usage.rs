@@ -232,6 +232,23 @@ fn remove_old(transaction: &Transaction<'_>, first: i64) -> Result<(), ServiceEr
     Ok(())
 }
 
+/// The jobs of a table with one outcome.
+struct JobsRow {
+    digest: String,
+    outcome: JobOutcome,
+    jobs: u64,
+    first_day: u64,
+    last_day: u64,
+}
+
+/// The calls of one collective, of jobs with a table, that one thing carried out.
+struct CallsRow {
+    digest: String,
+    collective: String,
+    by: CarriedOutBy,
+    counted: CountedCalls,
+}
+
 /// What each table did since a day, by digest.
 fn read_tables(
     connection: &Connection,
@@ -239,42 +256,47 @@ fn read_tables(
     first: i64,
 ) -> Result<BTreeMap<String, TableUsage>, ServiceError> {
     let mut tables: BTreeMap<String, TableUsage> = BTreeMap::new();
-    let jobs = "SELECT digest, outcome, sum(jobs), min(day), max(day) FROM usage_jobs \
-                WHERE machine = ?1 AND day >= ?2 GROUP BY digest, outcome";
-    let rows = query_rows(connection, jobs, params![machine, first], |row| {
-        let outcome = word(row, 1, JobOutcome::from_name)?;
-        let [first_day, last_day] = [row.get::<_, u64>(3)?, row.get::<_, u64>(4)?];
-        Ok((row.get(0)?, outcome, row.get(2)?, first_day, last_day))
+    let select_jobs = "SELECT digest, outcome, sum(jobs), min(day), max(day) FROM usage_jobs \
+                       WHERE machine = ?1 AND day >= ?2 GROUP BY digest, outcome";
+    let job_rows = query_rows(connection, select_jobs, params![machine, first], |row| {
+        Ok(JobsRow {
+            digest: row.get(0)?,
+            outcome: known_word(row, 1, JobOutcome::from_name)?,
+            jobs: row.get(2)?,
+            first_day: row.get(3)?,
+            last_day: row.get(4)?,
+        })
     })?;
-    for (digest, outcome, jobs, first_day, last_day) in rows {
-        let digest: String = digest;
-        let usage = tables.entry(digest).or_default();
-        usage.jobs.insert(outcome, jobs);
-        let [from, to] = [first_day, last_day].map(|day| day.saturating_mul(DAY_SECONDS));
+    for row in job_rows {
+        let usage = tables.entry(row.digest).or_default();
+        usage.jobs.insert(row.outcome, row.jobs);
+        let [from, to] = [row.first_day, row.last_day].map(|day| day.saturating_mul(DAY_SECONDS));
         let (known_from, known_to) = usage.started.unwrap_or((from, to));
         usage.started = Some((known_from.min(from), known_to.max(to)));
     }
-    let calls = "SELECT digest, collective, carried_by, sum(calls), sum(timed_calls), sum(seconds) FROM usage_calls \
-                 WHERE machine = ?1 AND day >= ?2 GROUP BY digest, collective, carried_by";
-    let rows = query_rows(connection, calls, params![machine, first], |row| {
-        let counted = CountedCalls {
-            calls: row.get(3)?,
-            timed_calls: row.get(4)?,
-            time: Time::from_nanoseconds((row.get::<_, f64>(5)? * 1e9) as u64),
-        };
-        let by = word(row, 2, CarriedOutBy::from_name)?;
-        Ok((row.get(0)?, row.get(1)?, by, counted))
+    let select_calls = "SELECT digest, collective, carried_by, sum(calls), sum(timed_calls), sum(seconds) \
+                        FROM usage_calls WHERE machine = ?1 AND day >= ?2 GROUP BY digest, collective, carried_by";
+    let call_rows = query_rows(connection, select_calls, params![machine, first], |row| {
+        Ok(CallsRow {
+            digest: row.get(0)?,
+            collective: row.get(1)?,
+            by: known_word(row, 2, CarriedOutBy::from_name)?,
+            counted: CountedCalls {
+                calls: row.get(3)?,
+                timed_calls: row.get(4)?,
+                time: Time::from_nanoseconds((row.get::<_, f64>(5)? * 1e9) as u64),
+            },
+        })
     })?;
-    for (digest, collective, by, counted) in rows {
-        let (digest, collective): (String, String) = (digest, collective);
-        let usage = tables.entry(digest).or_default();
-        usage.add_calls(&collective, by, counted);
+    for row in call_rows {
+        let usage = tables.entry(row.digest).or_default();
+        usage.add_calls(&row.collective, row.by, row.counted);
     }
     Ok(tables)
 }
 
 /// A word in a column.
-fn word<T>(
+fn known_word<T>(
     row: &Row<'_>,
     column: usize,
     find: impl FnOnce(&str) -> Option<T>,

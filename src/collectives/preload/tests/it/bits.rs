@@ -49,14 +49,14 @@ impl Bed {
         let model = table.collectives[&Collective::Allreduce][0].clone();
         let entries = |collective: Collective, rules: [&[FromBytes]; 3]| {
             let of_placement = PLACEMENTS.into_iter().zip(rules);
-            let entries = of_placement.map(|((_, nodes, order), rules)| ShapeRules {
+            let entries = of_placement.map(|((_, nodes, order), of_shape)| ShapeRules {
                 shape: CommShape {
                     nodes,
                     ppn: 4 / nodes,
                 },
                 order,
                 operators: Operators::Commutative,
-                rules: rules.iter().map(|rule| chosen(&model, *rule)).collect(),
+                rules: of_shape.iter().map(|rule| chosen(&model, *rule)).collect(),
                 ..model.clone()
             });
             (collective, entries.collect())
@@ -176,8 +176,8 @@ fn bits_are_independent_of_size_if_required_under_mpi() {
     }
     assert_eq!(bound.of("allreduce", 1), bound.of("allreduce", 7));
     assert_eq!(bound.calls_by("reduce", CHAIN), CALLS, "{}", bound.text);
-    let told = "2 of 8 rules are not used: 2 give bits that depend on what `numerics` excludes";
-    assert!(bound.text.contains(told), "{}", bound.text);
+    let lost = "2 of 8 rules are not used: 2 give bits that depend on what `numerics` excludes";
+    assert!(bound.text.contains(lost), "{}", bound.text);
     assert!(
         bound.text.contains("COLLTUNE_NUMERICS=none"),
         "{}",

@@ -290,7 +290,7 @@ fn lines_about_jobs_add_up_by_table() {
     place.write("usage/usage-n1-0-2026-11.jsonl", LINES);
     // A copy of a job that is there, and an empty line.
     let first = LINES.lines().next().expect("a line");
-    place.write("usage/usage-n2-0-2026-11.jsonl", &format!("\n{first}\n"));
+    place.write("usage/usage-n2-0-2026-11.jsonl", format!("\n{first}\n"));
     let shown = place.run(&["profile", "usage"]).good();
     let expected = "\
 3 jobs; of 1 000 calls of collectives colltune carried out 60.0 %, the tables leave 10.0 % to the library, and 30.0 % are not covered
@@ -333,10 +333,7 @@ fn a_damaged_line_is_named_and_the_others_are_added_up() {
     };
     let long = "x".repeat(200_000);
     let torn = &second[..100];
-    place.write(
-        "lines",
-        &format!("{first}\n{torn}\n{long}\n{third}\n{torn}"),
-    );
+    place.write("lines", format!("{first}\n{torn}\n{long}\n{third}\n{torn}"));
     let shown = place.run(&["profile", "lines"]);
     assert_eq!(shown.code, Some(2), "{shown:?}");
     assert!(shown.out.starts_with("2 jobs; of 800 calls"), "{shown:?}");

@@ -120,8 +120,8 @@ fn no_algorithm_of_the_library_for_reductions_meets_a_requirement_on_bits() {
             exported.notes,
         )
     };
-    let (reduces, broadcasts, _) = choices("none");
-    assert!(reduces && broadcasts);
+    let (reduces_freely, broadcasts_freely, _) = choices("none");
+    assert!(reduces_freely && broadcasts_freely);
     for numerics in ["independent_of_placement", "independent_of_size"] {
         let (reduces, broadcasts, notes) = choices(numerics);
         assert!(!reduces && broadcasts, "{numerics}");

@@ -219,8 +219,8 @@ fn what_requirements_cost_is_stated() {
          for allreduce, 2x3, commutative operators, from 4096 bytes)"
     );
     // `lookup` and reports give the reason.
-    let reason_at = |table: &Table, bytes| {
-        let decision = table.lookup(&Query {
+    let reason_at = |of: &Table, bytes| {
+        let decision = of.lookup(&Query {
             collective: Collective::Allreduce,
             shape: CommShape { nodes: 2, ppn: 3 },
             order: RankOrder::Unknown,
@@ -250,8 +250,8 @@ fn what_requirements_cost_is_stated() {
     let mut of_library = entry(2, 3, any, vec![rule(0, native)]);
     of_library.deployments = Deployments::Library;
     table.collectives = BTreeMap::from([(Collective::Allreduce, vec![of_library])]);
-    let costs = table.costs_of_numerics(Policy::default());
-    let text: Vec<String> = costs.iter().map(ToString::to_string).collect();
+    let of_native = table.costs_of_numerics(Policy::default());
+    let text: Vec<String> = of_native.iter().map(ToString::to_string).collect();
     assert_eq!(
         text,
         [
@@ -304,7 +304,7 @@ fn rules_for_other_placements_of_as_many_ranks_must_give_the_same_bits() {
     // Blocks of another size make other trees only where those of elements differ.
     let in_blocks_of =
         |nodes, ppn, algorithm, bytes| entry(nodes, ppn, any, vec![in_blocks(0, algorithm, bytes)]);
-    for (algorithm, expected) in [
+    for (algorithm, changed) in [
         ("allreduce/dual_root", &[][..]),
         ("allreduce/two_tree", &[0, 0]),
     ] {
@@ -320,7 +320,7 @@ fn rules_for_other_placements_of_as_many_ranks_must_give_the_same_bits() {
                 in_blocks_of(2, 4, algorithm, 1024),
                 in_blocks_of(4, 2, algorithm, 8192),
             ],
-            expected,
+            changed,
         );
     }
 }

@@ -171,8 +171,8 @@ fn days_are_kept_as_configured() {
     let text = lines(&[job(1, 9, None), job(2, 10, None), job(3, 2, None)]);
     let counted = service.add_usage(&sender(), "local", &text);
     assert_eq!(counted.expect("counted"), receipt(2, 0, 1));
-    let jobs = |bed: &Bed| {
-        let traffic = bed.service().read_usage("local", Some(60)).expect("read");
+    let jobs = |of: &Bed| {
+        let traffic = of.service().read_usage("local", Some(60)).expect("read");
         assert_eq!(traffic.days, traffic.kept_days);
         traffic.tables.first().map_or(0, |table| table.usage.jobs)
     };

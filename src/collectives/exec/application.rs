@@ -6,6 +6,7 @@ use schedule::{Algorithm, Distribution, Placed, Request, Schedule};
 use vocabulary::Parameters;
 
 use crate::combiner::Combiner;
+use crate::executor::ProgramPlace;
 use crate::staging::StagedBuffer;
 use crate::unit::Unit;
 use crate::{Arguments, Communicator, ExecError, ScheduleExecutor, Wait};
@@ -96,6 +97,46 @@ impl ApplicationCall {
         })
     }
 
+    /// Carries it out step by step on a communicator of its own, see [`StartedCall::advance`]. Nothing is sent yet. The
+    /// parameters that it was made with send all messages through MPI.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::call`], until the call has ended or has been dropped.
+    ///
+    /// # Errors
+    ///
+    /// If the library refuses to pack the input.
+    pub unsafe fn start(
+        mut self: Box<Self>,
+        communicator: Communicator,
+        send: *const c_void,
+        recv: *mut c_void,
+    ) -> Result<StartedCall, ExecError> {
+        let (mut input, mut output) = (send.cast::<u8>(), recv.cast::<u8>());
+        if let Some(sides) = self.sides.as_deref_mut().filter(|_| !self.is_empty) {
+            // SAFETY: the caller promises that the buffers match the arguments, and that all handles are valid.
+            unsafe {
+                if let Some(side) = &mut sides[0] {
+                    input = side.pack_input(input)?;
+                }
+                if let Some(side) = &mut sides[1] {
+                    output = side.pack_input(output)?;
+                }
+            }
+        }
+        // SAFETY: the caller promises that the buffers match the arguments and stay valid until the call has ended or been
+        // dropped; packed copies are owned by the call.
+        unsafe { self.executor.lend_buffers(input, output) };
+        Ok(StartedCall {
+            call: Some(self),
+            communicator,
+            output: recv.cast(),
+            place: ProgramPlace::default(),
+            has_ended: false,
+        })
+    }
+
     /// The size in bytes of the buffers that it keeps between calls.
     pub fn kept_bytes(&self) -> u64 {
         let sides = self.sides.iter().flat_map(|sides| sides.iter().flatten());
@@ -166,6 +207,66 @@ impl ApplicationCall {
                 Some(side) => side.unpack_output(output),
                 None => Ok(()),
             }
+        }
+    }
+}
+
+/// A call of an application that is carried out step by step, so that it never waits.
+///
+/// Several may be under way at the same time, each on a [`Communicator`] with a tag of its own, on which all ranks carry
+/// out the same calls one after the other. Dropping a call that has not ended cancels its messages.
+#[derive(Debug)]
+pub struct StartedCall {
+    /// Present until it has been taken back.
+    call: Option<Box<ApplicationCall>>,
+    communicator: Communicator,
+    /// The application's output.
+    output: *mut u8,
+    place: ProgramPlace,
+    has_ended: bool,
+}
+
+impl StartedCall {
+    /// Whether the messages of another call could be taken for its own.
+    pub fn shares_tag_with(&self, other: &Self) -> bool {
+        let [own, others] = [self, other].map(|call| &call.communicator);
+        own.shares_with(others) && own.tag() == others.tag()
+    }
+
+    /// Carries out all rounds whose messages have arrived, and starts those of the next one. Returns whether the call has
+    /// ended.
+    ///
+    /// # Errors
+    ///
+    /// As in [`ScheduleExecutor::call`]. The call has ended then.
+    pub fn advance(&mut self) -> Result<bool, ExecError> {
+        let Some(call) = self.call.as_deref_mut().filter(|_| !self.has_ended) else {
+            return Ok(true);
+        };
+        if call.is_empty {
+            self.has_ended = true;
+            return Ok(true);
+        }
+        let advanced = call.executor.advance(&mut self.place, &self.communicator);
+        self.has_ended = !matches!(advanced, Ok(false));
+        if advanced? && let Some([_, Some(side)]) = call.sides.as_deref_mut() {
+            // SAFETY: the caller of `ApplicationCall::start` promised that the output is writable until the call ends, and
+            // that its handles are valid.
+            unsafe { side.unpack_output(self.output)? };
+        }
+        Ok(self.has_ended)
+    }
+
+    /// What carries out the next call like this one; `None` if this one has not ended.
+    pub fn take_back(mut self) -> Option<Box<ApplicationCall>> {
+        self.call.take_if(|_| self.has_ended)
+    }
+}
+
+impl Drop for StartedCall {
+    fn drop(&mut self) {
+        if let Some(call) = self.call.as_deref_mut().filter(|_| !self.has_ended) {
+            call.executor.cancel();
         }
     }
 }

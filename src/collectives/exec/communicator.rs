@@ -200,7 +200,7 @@ impl Communicator {
 
     /// The tag of its messages, see [`Communicator::share_with_tag`].
     #[inline]
-    pub(crate) fn tag(&self) -> c_int {
+    pub fn tag(&self) -> c_int {
         self.tag
     }
 
@@ -248,6 +248,16 @@ impl Communicator {
             nodes: Nodes::one_node(size),
             ..self.share_with_tag(tag)
         })
+    }
+
+    /// The same communicator for the messages of a call that is carried out step by step beside others: with another tag and
+    /// without channels. An error in one of both disables both. Not collective.
+    pub fn share_for_call(&self, tag: c_int) -> Self {
+        Self {
+            members: self.members.clone(),
+            is_lost: Rc::clone(&self.is_lost),
+            ..self.share_with_tag(tag)
+        }
     }
 
     /// Whether its ranks differ from those of the library's communicator, see [`Communicator::communicator_of_members`].

@@ -118,7 +118,7 @@ impl Drop for DerivedDatatype {
     fn drop(&mut self) {
         if !is_finalized() {
             // SAFETY: the handle is ours; messages that use it may still be under way.
-            unsafe { ffi::MPI_Type_free(&mut self.raw) };
+            unsafe { ffi::PMPI_Type_free(&mut self.raw) };
         }
     }
 }

@@ -27,6 +27,14 @@ use crate::{Call, Communicator, ExecError, NodeChannels};
 /// round may take less time than the fetch.
 const PREFETCH_LEAD: usize = 3;
 
+/// The round that is carried out next, or is under way, in a program that is carried out step by step.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ProgramPlace {
+    round: u64,
+    /// Whether the messages of the round have been started.
+    is_started: bool,
+}
+
 /// One rank's part in a schedule, with its scratch memory. A second call does not allocate.
 pub struct ScheduleExecutor {
     resolver: Resolver,
@@ -260,6 +268,90 @@ impl ScheduleExecutor {
             Ok(()) => Ok(()),
             Err(error) => Err(self.abandon_after(error, communicator)),
         }
+    }
+
+    /// Sets the buffers of a call that [`Self::advance`] carries out.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Self::run_unchecked`], until the call has ended or [`Self::cancel`] has returned.
+    pub(crate) unsafe fn lend_buffers(&mut self, input: *const u8, output: *mut u8) {
+        self.machine.lend_buffers(input, output);
+    }
+
+    /// Carries out a program, whose messages all go through MPI, from a place as far as messages have arrived, and without
+    /// waiting. Returns whether it has ended. The first place is the default one.
+    ///
+    /// # Errors
+    ///
+    /// As in [`Self::call`]; nothing is under way then.
+    pub(crate) fn advance(
+        &mut self,
+        place: &mut ProgramPlace,
+        communicator: &Communicator,
+    ) -> Result<bool, ExecError> {
+        let usable = communicator.check_usable();
+        let outcome = usable.and_then(|()| self.advance_rounds(place, communicator));
+        outcome.map_err(|error| {
+            self.machine.cancel_rounds();
+            self.abandon_after(error, communicator)
+        })
+    }
+
+    fn advance_rounds(
+        &mut self,
+        place: &mut ProgramPlace,
+        communicator: &Communicator,
+    ) -> Result<bool, ExecError> {
+        loop {
+            if place.is_started {
+                if !self.machine.has_round_ended()? {
+                    return Ok(false);
+                }
+                place.is_started = false;
+                place.round += 1;
+            }
+            if !self.start_round(place, communicator)? {
+                return Ok(true);
+            }
+            place.is_started = true;
+        }
+    }
+
+    /// Starts the round at a place, or the next one with data. Returns false if there is none.
+    fn start_round(
+        &mut self,
+        place: &mut ProgramPlace,
+        communicator: &Communicator,
+    ) -> Result<bool, ExecError> {
+        if self.is_resolved {
+            let index = place.round as usize;
+            let Some(step) = self.steps.get(index) else {
+                return Ok(false);
+            };
+            let next = self.steps.posted_ahead(index + 1);
+            self.machine.start_round(step, next, communicator)?;
+            return Ok(true);
+        }
+        // Rounds of long programs are resolved one by one, so none is posted ahead.
+        while place.round < self.program.rounds() {
+            let steps = &mut self.window[0];
+            steps.clear();
+            self.round.clear();
+            self.program.round(place.round, &mut self.round);
+            self.resolver.resolve_round(&self.round, steps)?;
+            if let Some(step) = steps.get(0) {
+                self.machine.start_round(step, None, communicator)?;
+                return Ok(true);
+            }
+            place.round += 1;
+        }
+        Ok(false)
+    }
+
+    /// Ends a call that [`Self::advance`] has not ended.
+    pub(crate) fn cancel(&mut self) {
+        self.machine.cancel_rounds();
     }
 
     #[cold]

@@ -9,7 +9,8 @@
 //! out by the cheapest suitable MPI calls: a single send by `MPI_Send`, a send with a receive by `MPI_Sendrecv`, and
 //! anything wider by nonblocking calls with the local work in between. Large receives are posted a round ahead if that
 //! is safe. Messages within a node can go through [`NodeChannels`] instead. An [`ApplicationCall`] runs the same
-//! schedules on any memory, datatype and operator, for libraries that intercept MPI.
+//! schedules on any memory, datatype and operator, for libraries that intercept MPI, also step by step ([`StartedCall`]):
+//! each step ends where messages have not arrived yet, so that several calls are under way at the same time.
 //!
 //! Nothing here prints or reads the environment.
 //!
@@ -62,7 +63,7 @@ mod transports;
 mod unit;
 
 pub use api::{check_code, identify_library, is_running, library_text, reports_to_world};
-pub use application::ApplicationCall;
+pub use application::{ApplicationCall, StartedCall};
 pub use arguments::{Arguments, Elements};
 pub use bytes::Bytes;
 pub use call::Call;

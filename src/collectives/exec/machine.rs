@@ -198,6 +198,34 @@ impl Machine {
         self.current.finish_or_cancel(outcome, self.wait)
     }
 
+    /// Starts the messages of a round, all of them through MPI, and posts the receives of the next one if it is marked for
+    /// that. Does the local work. [`Self::has_round_ended`] says when the messages have arrived.
+    pub(crate) fn start_round(
+        &mut self,
+        step: Step<'_>,
+        next: Option<Step<'_>>,
+        communicator: &Communicator,
+    ) -> Result<(), ExecError> {
+        let next = next.filter(|next| next.is_posted_ahead);
+        let mut outcome = self.start_all_recvs(step, next, communicator);
+        outcome = outcome.and(self.start_sends(step.sends, communicator));
+        outcome.and(self.memories().work_all(step.work).map_err(|error| *error))
+    }
+
+    /// Whether the messages of the round that was started last have ended. Does not wait.
+    pub(crate) fn has_round_ended(&mut self) -> Result<bool, ExecError> {
+        if self.current.is_empty() {
+            return Ok(true);
+        }
+        self.current.test_all()
+    }
+
+    /// Cancels all messages that were started by [`Self::start_round`].
+    pub(crate) fn cancel_rounds(&mut self) {
+        self.current.cancel_all();
+        self.ahead.cancel_all();
+    }
+
     /// Reserves memory for requests, both of this round and of the next one: the two lists are swapped in many rounds.
     fn reserve_requests(&mut self, requests: usize) {
         // The same in both, as each is the other one in the next call if there is an odd number of swaps.

@@ -8,7 +8,7 @@ use capi::{is_set, variable_value};
 
 #[cfg(sessions)]
 use crate::sessions;
-use crate::{creators, ends, hooks, requests, unserved};
+use crate::{creators, ends, hooks, nonblocking, requests, unserved};
 
 /// The working directory at the program's start, which relative paths are relative to. The program may change it
 /// before it starts MPI.
@@ -34,6 +34,7 @@ extern "C" fn at_load() {
         ends::LINKS,
         creators::LINKS,
         requests::LINKS,
+        nonblocking::LINKS,
     ];
     let unserved = [
         unserved::LINKS,
@@ -83,6 +84,8 @@ pub(crate) struct Environment {
     pub(crate) table: PathBuf,
     /// `COLLTUNE_LOG`: a file, relative as `table`, or `1` or `stderr` for standard error.
     pub(crate) log: Option<Log>,
+    /// `COLLTUNE_USAGE`: a file or a folder, relative as `table`, to which the first rank adds a line about the job.
+    pub(crate) usage: Option<PathBuf>,
 }
 
 impl Environment {
@@ -95,6 +98,7 @@ impl Environment {
         Some(Self {
             table: path_from_start(variable_value("COLLTUNE_TABLE")?),
             log: variable_value("COLLTUNE_LOG").and_then(log_from_value),
+            usage: variable_value("COLLTUNE_USAGE").map(path_from_start),
         })
     }
 }

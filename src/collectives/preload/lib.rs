@@ -11,6 +11,9 @@
 //!
 //! Collectives that tables do not decide about (`unserved.rs`) go to the library. While a summary is asked for, they are
 //! counted (`counts.rs`) with the time in them, of nonblocking ones also in the calls that complete them (`requests.rs`).
+//! A line about the job, for a site's accounting (`usage.rs`), has the counts of all ranks.
+//!
+//! Three of them are served if the user asks for it (`nonblocking.rs`).
 //!
 //! While a profile is asked for, the recorder (`record.rs`) sees every collective first, whether colltune or
 //! the library carries it out.
@@ -26,8 +29,10 @@ mod gathering;
 mod handle;
 mod hooks;
 mod lifetime;
+mod nonblocking;
 mod record;
 mod requests;
 #[cfg(sessions)]
 mod sessions;
 mod unserved;
+mod usage;

@@ -4,17 +4,21 @@
 use std::ffi::{CStr, c_int, c_void};
 
 use mpi::ffi;
+use runtime::{advance_calls, calls_under_way};
 
 use crate::chain::{Link, chained, function};
 use crate::counts::{Completed, Requests, Word, counts};
 use crate::handle::Handle;
+use crate::nonblocking::{self, takes_steps};
 use crate::record::recorder;
 
 /// Defines functions that are given requests. What follows the arguments is the method of the counts that makes the call,
-/// if any collective's requests are there.
+/// if any collective's requests are there, and then how the library is called while nonblocking collectives of ours are
+/// under way.
 macro_rules! given_requests {
     ($(
-        $name:ident $profiling:ident $ours:ident ($($argument:ident: $kind:ty),*) $method:ident($($with:expr),*);
+        $name:ident $profiling:ident $ours:ident ($($argument:ident: $kind:ty),*) $method:ident($($with:expr),*)
+        $how:ident $($by:ident)?;
     )*) => {
         $(
             /// # Safety
@@ -25,16 +29,38 @@ macro_rules! given_requests {
                 library: unsafe extern "C" fn($($kind),*) -> c_int,
                 $($argument: $kind,)*
             ) -> c_int {
-                // SAFETY: the caller promises what MPI asks of the call, so there are as many valid requests as it
-                // says, and that `library` is the function for it.
+                /// The same, apart from the path on which nothing is done, which would pay for what this stores.
+                ///
+                /// # Safety
+                ///
+                /// Likewise.
+                #[inline(never)]
+                unsafe extern "C" fn watched(
+                    library: unsafe extern "C" fn($($kind),*) -> c_int,
+                    $($argument: $kind,)*
+                ) -> c_int {
+                    // SAFETY: the caller promises what MPI asks of the call, so there are as many valid requests as it
+                    // says, and that `library` is the function for it.
+                    unsafe {
+                        let pass = || call_library!($how $($by)? (library $($argument)*));
+                        let count_and_pass = || match counts().filter(|counts| counts.expect_requests()) {
+                            None => pass(),
+                            Some(counts) => counts.$method($($with,)* pass),
+                        };
+                        match recorder().filter(|recorder| recorder.expect_requests()) {
+                            None => count_and_pass(),
+                            Some(recorder) => recorder.$method($($with,)* count_and_pass),
+                        }
+                    }
+                }
+
+                let is_watched = calls_under_way() > 0 || counts().is_some() || recorder().is_some();
+                // SAFETY: the caller promises what MPI asks of the call, and that `library` is the function for it.
                 unsafe {
-                    let count_and_pass = || match counts().filter(|counts| counts.expect_requests()) {
-                        None => library($($argument),*),
-                        Some(counts) => counts.$method($($with,)* || library($($argument),*)),
-                    };
-                    match recorder().filter(|recorder| recorder.expect_requests()) {
-                        None => count_and_pass(),
-                        Some(recorder) => recorder.$method($($with,)* count_and_pass),
+                    if is_watched {
+                        watched(library, $($argument),*)
+                    } else {
+                        library($($argument),*)
                     }
                 }
             }
@@ -50,32 +76,59 @@ macro_rules! given_requests {
     };
 }
 
+/// How the library is called while nonblocking collectives of ours are under way.
+macro_rules! call_library {
+    // As it is.
+    (passed ($library:ident $($argument:ident)*)) => {
+        $library($($argument),*)
+    };
+    // After steps, if these are not taken by the library.
+    (tested ($library:ident $($argument:ident)*)) => {{
+        if takes_steps() {
+            advance_calls();
+        }
+        $library($($argument),*)
+    }};
+    // By a function that takes steps while it waits, likewise.
+    (waiting $by:ident ($library:ident $($argument:ident)*)) => {
+        if takes_steps() {
+            nonblocking::$by($library, $($argument),*)
+        } else {
+            $library($($argument),*)
+        }
+    };
+    // By a function that looks whether it concerns them.
+    (freed $by:ident ($library:ident $($argument:ident)*)) => {
+        nonblocking::$by($library, $($argument),*)
+    };
+}
+
 given_requests! {
-    MPI_Wait PMPI_Wait wait (requests: Requests, status: Word) complete(1, requests, Completed::All);
+    MPI_Wait PMPI_Wait wait (requests: Requests, status: Word) complete(1, requests, Completed::All) waiting wait;
     MPI_Waitany PMPI_Waitany wait_any (count: c_int, requests: Requests, index: Word, status: Word)
-        complete(count, requests, Completed::One { index });
+        complete(count, requests, Completed::One { index }) waiting wait_any;
     MPI_Waitall PMPI_Waitall wait_all (count: c_int, requests: Requests, statuses: Word)
-        complete(count, requests, Completed::All);
+        complete(count, requests, Completed::All) waiting wait_all;
     MPI_Waitsome PMPI_Waitsome wait_some
         (count: c_int, requests: Requests, completed: Word, indices: Word, statuses: Word)
-        complete(count, requests, Completed::Some { count: completed, indices });
+        complete(count, requests, Completed::Some { count: completed, indices }) waiting wait_some;
     MPI_Test PMPI_Test test (requests: Requests, flag: Word, status: Word)
-        complete(1, requests, Completed::AllIf { flag });
+        complete(1, requests, Completed::AllIf { flag }) tested;
     MPI_Testany PMPI_Testany test_any (count: c_int, requests: Requests, index: Word, flag: Word, status: Word)
-        complete(count, requests, Completed::OneIf { index, flag });
+        complete(count, requests, Completed::OneIf { index, flag }) tested;
     MPI_Testall PMPI_Testall test_all (count: c_int, requests: Requests, flag: Word, statuses: Word)
-        complete(count, requests, Completed::AllIf { flag });
+        complete(count, requests, Completed::AllIf { flag }) tested;
     MPI_Testsome PMPI_Testsome test_some
         (count: c_int, requests: Requests, completed: Word, indices: Word, statuses: Word)
-        complete(count, requests, Completed::Some { count: completed, indices });
-    MPI_Request_get_status PMPI_Request_get_status get_status (request: Handle, flag: Word, status: Word) test(request);
-    MPI_Request_free PMPI_Request_free free (request: Requests) free(request);
-    MPI_Start PMPI_Start start (request: Requests) start(1, request);
-    MPI_Startall PMPI_Startall start_all (count: c_int, requests: Requests) start(count, requests);
+        complete(count, requests, Completed::Some { count: completed, indices }) tested;
+    MPI_Request_get_status PMPI_Request_get_status get_status (request: Handle, flag: Word, status: Word) test(request) tested;
+    MPI_Request_free PMPI_Request_free free (request: Requests) free(request) freed free_request;
+    MPI_Start PMPI_Start start (request: Requests) start(1, request) passed;
+    MPI_Startall PMPI_Startall start_all (count: c_int, requests: Requests) start(count, requests) passed;
 }
 
 /// The address of the MPI library's function with this name for profiling, if it has been found.
-fn library_function(name: &CStr) -> Option<*const c_void> {
+pub(crate) fn library_function(name: &CStr) -> Option<*const c_void> {
     let mut links = LINKS.iter();
     let link = links.find(|link| link.name() == name)?;
     Link::found_function(link)

@@ -59,7 +59,6 @@ int MPI_Type_create_struct(int count, const int lengths[], const MPI_Aint places
                                const MPI_Datatype types[], MPI_Datatype *made) {
     return PMPI_Type_create_struct(count, lengths, places, types, made);
 }
-int MPI_Type_free(MPI_Datatype *type) { return PMPI_Type_free(type); }
 int MPI_Type_get_extent(MPI_Datatype type, MPI_Aint *lower, MPI_Aint *extent) {
     return PMPI_Type_get_extent(type, lower, extent);
 }

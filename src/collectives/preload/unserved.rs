@@ -2,14 +2,17 @@
 //!
 //! A row has the collective's name in the summary and the reason; the arguments, which are passed on as they are, the last
 //! one after a semicolon; the function's names, and those of the function with large counts, if there is one. To serve a
-//! collective, remove its row; otherwise its names are defined twice.
+//! blocking collective, remove its row; otherwise its names are defined twice. Nonblocking ones that are served keep theirs,
+//! as some of their calls are left to the library.
 
 use std::ffi::c_int;
 
 use runtime::{UnservedCollective, UnservedReason};
+use schedule::Collective;
 
 use crate::chain::{Link, chained};
 use crate::counts::{Word, counts};
+use crate::nonblocking::{served_collective, start};
 use crate::record::{Positions, UnservedCall, positions_of, recorder};
 
 /// Defines the functions of collectives of one form, which is a method of [`crate::counts::Counts`].
@@ -31,7 +34,7 @@ macro_rules! unserved {
 
                 const POSITIONS: Positions = positions_of(stringify!($ours));
 
-                serve_by!($form $arguments);
+                serve_by!($form false $arguments);
                 functions!($names $arguments);
 
                 $(
@@ -41,7 +44,7 @@ macro_rules! unserved {
 
                         const POSITIONS: Positions = super::POSITIONS.with_large_counts();
 
-                        serve_by!($form $arguments);
+                        serve_by!($form true $arguments);
                         functions!([$large $large_profiling] $arguments);
                     }
                 )?
@@ -59,9 +62,9 @@ macro_rules! unserved {
     };
 }
 
-/// Defines the function that makes a call of one collective.
+/// Defines the function that makes a call of one collective, which may have large counts.
 macro_rules! serve_by {
-    ($form:ident ($($argument:ident)*; $last:ident)) => {
+    ($form:ident $is_large:literal ($($argument:ident)*; $last:ident)) => {
         /// # Safety
         ///
         /// As MPI asks of the call; `library` is the MPI library's function for it.
@@ -78,16 +81,33 @@ macro_rules! serve_by {
                     None => library($($argument,)* $last),
                     Some(counts) => counts.$form(COLLECTIVE, $last, || library($($argument,)* $last)),
                 };
+                let start_or_pass = || start_or!(
+                    $form $is_large ([$($argument),*] $last) count_and_pass()
+                );
                 let Some(recorder) = recorder() else {
-                    return count_and_pass();
+                    return start_or_pass();
                 };
                 let call = UnservedCall {
                     positions: POSITIONS,
                     words: &[$($argument),*],
                 };
-                recorder.$form(&call, $last, count_and_pass)
+                recorder.$form(&call, $last, start_or_pass)
             }
         }
+    };
+}
+
+/// Starts a nonblocking collective by one of our algorithms, or does something else.
+macro_rules! start_or {
+    (nonblocking $is_large:literal ($words:tt $request:ident) $otherwise:expr) => {{
+        const SERVED: Option<Collective> = served_collective(COLLECTIVE.name);
+        match start(SERVED, $is_large, &$words, $request) {
+            Some(code) => code,
+            None => $otherwise,
+        }
+    }};
+    ($form:ident $is_large:literal $arguments:tt $otherwise:expr) => {
+        $otherwise
     };
 }
 

@@ -24,6 +24,7 @@ use vocabulary::{Candidate, CommShape, RankOrder, RankPlace};
 use crate::FallbackReason;
 use crate::agree::{maximum_over_ranks, sum_over_ranks};
 use crate::devices;
+use crate::nonblocking::ReadyCalls;
 use crate::place::{find_node_place, first_ranks_on_nodes};
 use crate::plan::Plans;
 use crate::state::{AttachContext, Attached, NetworkCheck, Reasons, pass_on_all};
@@ -145,6 +146,7 @@ impl SilencedCommunicator {
                 nodes,
                 plans: Plans::default(),
                 irregular: Vec::new(),
+                ready: ReadyCalls::default(),
                 left_totals: None,
                 private: None,
                 used: Cell::new(common.calls),

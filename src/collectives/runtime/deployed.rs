@@ -10,7 +10,8 @@ use std::rc::Rc;
 use environment::force::Force;
 use exec::{Call, Communicator, ExecError, LibraryCall, NodeChannels, check_code};
 use table::{
-    Confidence, Deployments, Operators, Policy, Provenance, Rule, RuleSource, ShapeRules, Table,
+    Confidence, Deployments, Numerics, Operators, Policy, Provenance, Rule, RuleSource, ShapeRules,
+    Table,
 };
 use vocabulary::{Candidate, CommShape, Pattern, RankOrder};
 
@@ -51,6 +52,7 @@ impl DeployedCall {
                 min_confidence: Some(Confidence::Low),
                 unconfirmed: true,
                 extrapolate: true,
+                numerics: Some(Numerics::default()),
             },
             attach_after_bytes: Some(0),
             ..Settings::default()
@@ -160,6 +162,7 @@ fn single_candidate_table(candidate: &Candidate, call: &Call) -> Table {
             pattern: Pattern::default(),
             distributions: Vec::new(),
             min_confidence: Confidence::default(),
+            numerics: Numerics::default(),
             warnings: Vec::new(),
         },
         collectives: BTreeMap::from([(call.collective, vec![entry])]),

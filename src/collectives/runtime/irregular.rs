@@ -326,8 +326,7 @@ impl Dispatcher {
                     let row = self.passed_row(collective, FallbackReason::FirstCalls);
                     return Some(left_to_library(row, &self.row_counter(row)));
                 }
-                let attached = self.attach_communicator((*state).communicator);
-                (*state).attached = attached;
+                self.attach_state(state);
             }
         }
         None

@@ -50,6 +50,8 @@
 //! 5. The first call that one of our algorithms is to carry out gets a private communicator (`private.rs`) and, if
 //!    rules need them, channels of shared memory (`idle.rs`).
 //!
+//! Nonblocking collectives are decided about in the same way, and carried out step by step (`nonblocking.rs`).
+//!
 //! # How ranks stay in agreement
 //!
 //! What only one rank may see, ranks agree on when a communicator is attached: another release of the library, another
@@ -77,6 +79,7 @@ mod fallback_reason;
 mod idle;
 mod irregular;
 mod loaded;
+mod nonblocking;
 mod place;
 mod plan;
 mod predefined;
@@ -107,6 +110,10 @@ pub use error::RuntimeError;
 pub use exec::{RawBlocks, RawCall, RawIrregularCall};
 pub use fallback_reason::FallbackReason;
 pub use loaded::Loaded;
+pub use nonblocking::{
+    NONBLOCKING, NotNonblocking, advance_calls, are_calls_polled, calls_under_way, finish_calls,
+    keep_freed_datatype, keep_freed_operator, keep_freed_request,
+};
 pub use room::Creators;
 pub use safe::{Communicating, Runtime, SliceBlocks};
 pub use summary::{By, CallSummary, SummaryRow};

@@ -25,6 +25,7 @@ use vocabulary::Through;
 
 use crate::agree::maximum_over_ranks;
 use crate::attach::{SilencedCommunicator, any_choice};
+use crate::nonblocking::first_tag_of_calls;
 use crate::place::{ranks_in, world_ranks};
 use crate::state::{HeldCommunicator, PrivateCommunicator, State, agreed, pass_on_all};
 use crate::{Dispatcher, FallbackReason};
@@ -238,7 +239,7 @@ impl Dispatcher {
         let is_common = number > 0 && greatest_number == -least_number;
         if let Some(found) = found.filter(|_| is_common) {
             // Another one would take the place of one that works.
-            if tag >= most_tag() {
+            if tag >= first_tag_of_calls(most_tag()) {
                 return Ok(None);
             }
             found.held.next_tag.set(tag + 1);
@@ -396,7 +397,7 @@ unsafe fn is_congruent(communicator: MPI_Comm, private: &PrivateCommunicator) ->
 }
 
 /// The greatest tag that the library allows, 32767 or more (MPI 4.0, section 9.1.2).
-fn most_tag() -> c_int {
+pub(crate) fn most_tag() -> c_int {
     const LEAST: c_int = 32767;
     let (mut value, mut flag) = (std::ptr::null_mut::<c_int>(), 0);
     // SAFETY: the result is the address of a number, written by the call.

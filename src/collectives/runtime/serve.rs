@@ -1,5 +1,6 @@
 //! The handling of one call.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,7 +11,7 @@ use exec::{ApplicationCall, ExecError, OperatorHandle, PartCounts, RawCall, is_n
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
-use vocabulary::{Candidate, Through};
+use vocabulary::{Candidate, Parameters, Through};
 
 use crate::arguments::{call_length, executor_arguments, measured_elements};
 use crate::call::{CallKey, significant};
@@ -242,8 +243,7 @@ impl Dispatcher {
                 let row = self.passed_row(call.collective, FallbackReason::FirstCalls);
                 return Some(left_to_library(row, &self.row_counter(row)));
             }
-            let attached = self.attach_communicator((*state).communicator);
-            (*state).attached = attached;
+            self.attach_state(state);
         }
         None
     }
@@ -428,7 +428,7 @@ impl Dispatcher {
     ) -> Result<Option<Plan>, ExecError> {
         // SAFETY: the caller promises valid handles and committed datatypes, and one count per rank where `counts` is
         // significant.
-        let decided = unsafe { self.decide_call(state, call, &key, counts) };
+        let decided = unsafe { self.decide_call(state, call, &key, counts, CallForm::Blocking) };
         let (way, row, gain_seconds, bytes) = match decided {
             Ok(Decided {
                 call: ours,
@@ -461,15 +461,18 @@ impl Dispatcher {
         }))
     }
 
+    /// Chooses an algorithm and prepares it. All messages of a nonblocking call go through MPI.
+    ///
     /// # Safety
     ///
     /// As in [`Self::prepare_plan`].
-    unsafe fn decide_call(
+    pub(crate) unsafe fn decide_call(
         &self,
         state: &State,
         call: &RawCall,
         key: &CallKey,
         counts: PartCounts<'_>,
+        form: CallForm,
     ) -> Result<Decided, Refused> {
         let collective = call.collective;
         let attached = state.attached.as_ref();
@@ -499,6 +502,13 @@ impl Dispatcher {
         let Some(private) = &attached.private else {
             return Err(Refused::Unprepared);
         };
+        let parameters = match form {
+            CallForm::Blocking => Cow::Borrowed(parameters),
+            CallForm::Nonblocking => Cow::Owned(Parameters {
+                through: Through::Mpi,
+                ..parameters.clone()
+            }),
+        };
         if let (Through::Shared, Some(reason)) = (parameters.through, private.lacking) {
             return Err(FallbackReason::NoChannels(reason).into());
         }
@@ -506,7 +516,7 @@ impl Dispatcher {
         let prepared = catch_unwind(AssertUnwindSafe(|| {
             ApplicationCall::new(
                 algorithm,
-                parameters,
+                &parameters,
                 &arguments,
                 key.is_in_place(),
                 &private.communicator,
@@ -547,10 +557,17 @@ impl Dispatcher {
     }
 }
 
+/// The form of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CallForm {
+    Blocking,
+    Nonblocking,
+}
+
 /// A decision for one of our algorithms.
-struct Decided {
-    call: ApplicationCall,
-    name: String,
+pub(crate) struct Decided {
+    pub(crate) call: ApplicationCall,
+    pub(crate) name: String,
     by: By,
     through: Through,
     gain_seconds: f64,
@@ -628,7 +645,7 @@ fn has_parts(collective: Collective) -> bool {
 }
 
 /// A call on a communicator.
-fn asked_call<'a>(state: &State, call: &'a RawCall) -> AskedCall<'a> {
+pub(crate) fn asked_call<'a>(state: &State, call: &'a RawCall) -> AskedCall<'a> {
     AskedCall {
         call,
         rank: state.rank,

@@ -16,6 +16,7 @@ use crate::FallbackReason;
 use crate::agree::{maximum_over_ranks, rank_and_size};
 use crate::arguments::measured_elements;
 use crate::irregular::{IrregularPlan, LeftTotals};
+use crate::nonblocking::ReadyCalls;
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
 use crate::predefined::PredefinedTypes;
@@ -38,6 +39,8 @@ pub(crate) struct State {
     pub(crate) awaited: u64,
     /// Whether there is no private communicator because we had too many; it may use the base, once there is one.
     pub(crate) awaits_base: bool,
+    /// The number of nonblocking calls that our algorithms have carried out or started, the same on all ranks.
+    pub(crate) nonblocking_calls: u64,
     /// For each collective, the calls that are known to be left to the library.
     pub(crate) passed: [Option<PassedCalls>; Collective::ALL.len()],
     /// The predefined datatypes that irregular collectives have used.
@@ -86,6 +89,8 @@ pub(crate) struct Attached {
     pub(crate) plans: Plans,
     /// What carries out the calls of irregular collectives; likewise.
     pub(crate) irregular: Vec<IrregularPlan>,
+    /// What carries out nonblocking calls; likewise.
+    pub(crate) ready: ReadyCalls,
     /// Calls of an allgatherv like the latest one that the rules left to the library.
     pub(crate) left_totals: Option<LeftTotals>,
     /// Absent until a call is to be carried out by one of our algorithms.
@@ -129,6 +134,7 @@ impl Attached {
     pub(crate) fn drop_plans(&mut self) {
         self.plans = Plans::default();
         self.irregular = Vec::new();
+        self.ready = ReadyCalls::default();
         self.left_totals = None;
     }
 
@@ -289,6 +295,7 @@ impl State {
             attached,
             awaited,
             awaits_base: false,
+            nonblocking_calls: 0,
             passed: [const { None }; Collective::ALL.len()],
             predefined: PredefinedTypes::default(),
         })

@@ -1,5 +1,6 @@
 //! Statistics of calls.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use schedule::Collective;
@@ -33,6 +34,8 @@ impl fmt::Display for By {
 pub struct SummaryRow {
     /// The collective.
     pub collective: Collective,
+    /// Whether the calls are nonblocking ones, such as of `MPI_Ibcast`. Others have rows of their own.
+    pub is_nonblocking: bool,
     /// The algorithm with its parameters and, if the rule is the nearest shape's, that shape; or the reason why the
     /// library carried out the calls.
     pub decision: String,
@@ -42,7 +45,8 @@ pub struct SummaryRow {
     pub through: Through,
     /// The number of calls.
     pub calls: u64,
-    /// The total time in seconds, including waiting for other ranks; 0 if calls are not timed.
+    /// The total time in seconds, including waiting for other ranks, but of nonblocking calls only that in their steps; 0
+    /// if calls are not timed.
     pub seconds: f64,
     /// The expected additional time of the library's default for these calls in seconds, from the table's times, not
     /// from measuring these calls. 0 if the table has no times for the shape, or calls are not timed.
@@ -52,6 +56,16 @@ pub struct SummaryRow {
 }
 
 impl SummaryRow {
+    /// The collective's name, as in `bcast` or `ibcast`.
+    pub fn name(&self) -> Cow<'static, str> {
+        let name = self.collective.name();
+        if self.is_nonblocking {
+            Cow::Owned(format!("i{name}"))
+        } else {
+            Cow::Borrowed(name)
+        }
+    }
+
     /// Whether one of our algorithms carried it out.
     pub const fn is_ours(&self) -> bool {
         !matches!(self.by, By::Library(_))
@@ -101,13 +115,35 @@ impl CallSummary {
         by: By,
         through: Through,
     ) -> usize {
-        let found = self
-            .rows
-            .iter()
-            .position(|row| row.collective == collective && row.decision == decision);
+        self.find_or_add(collective, false, decision, by, through)
+    }
+
+    /// The row of a nonblocking collective that an algorithm of ours carries out, added if necessary.
+    pub(crate) fn find_or_add_nonblocking_row(
+        &mut self,
+        collective: Collective,
+        algorithm: &str,
+    ) -> usize {
+        let decision = format!("{algorithm} (rule of {collective})");
+        self.find_or_add(collective, true, &decision, By::Table, Through::Mpi)
+    }
+
+    fn find_or_add(
+        &mut self,
+        collective: Collective,
+        is_nonblocking: bool,
+        decision: &str,
+        by: By,
+        through: Through,
+    ) -> usize {
+        let found = self.rows.iter().position(|row| {
+            (row.collective, row.is_nonblocking) == (collective, is_nonblocking)
+                && row.decision == decision
+        });
         found.unwrap_or_else(|| {
             self.rows.push(SummaryRow {
                 collective,
+                is_nonblocking,
                 decision: decision.to_owned(),
                 by,
                 through,
@@ -131,7 +167,7 @@ impl fmt::Display for CallSummary {
             writeln!(
                 f,
                 "{:<21} {:>10} {:>12.6} {:>17.6}  {}",
-                row.collective.name(),
+                row.name(),
                 row.calls,
                 row.seconds,
                 row.expected_gain_seconds,

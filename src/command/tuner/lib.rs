@@ -65,7 +65,9 @@ pub use exports::{
 };
 pub use file::{NamedFile, check_outputs_differ, probe_outputs, write_bytes, write_text};
 pub use forget::forget_failures;
-pub use gain::{CallGain, DeploymentGain, Gain, IntervalSource, NotCovered, predict_gain};
+pub use gain::{
+    CallGain, DeploymentGain, Gain, IntervalSource, NotCovered, predict_gain, predict_traffic_gain,
+};
 pub use history::read_history;
 pub use jobs::{Cancelled, JobRow, cancel_jobs, list_jobs};
 pub use least_budgets::least_budgets;
@@ -77,7 +79,8 @@ pub use recorded::with_recorded_defaults;
 pub use scripts::{Script, render_job_scripts};
 
 pub use site_rules::{
-    SiteFile, SiteRulesError, SiteRulesRequest, import_site_rules, known_rules_formats,
+    ImportedRules, SiteFile, SiteRulesError, SiteRulesRequest, import_site_rules,
+    known_rules_formats,
 };
 pub use steering::SettingEffect;
 pub use store_location::{StateDirs, store_file};

@@ -8,7 +8,7 @@ use schedule::{Collective, Distribution};
 use serde::{Deserialize, Serialize};
 use strict_yaml::Document;
 use strum_macros::Display;
-use table::Confidence;
+use table::{Confidence, Numerics};
 use vocabulary::{
     CacheState, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Through,
     Warning,
@@ -18,7 +18,7 @@ use crate::LauncherConfig;
 use crate::definition::Definition;
 use crate::error::CAMPAIGN;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, DefaultsVersion, Selection};
+use crate::{CampaignError, DefaultsVersion, ProgramCalls, Selection};
 
 /// The share of a campaign's budget that is reserved for confirming choices.
 const CONFIRMING_SHARE: f64 = 0.4;
@@ -60,6 +60,8 @@ pub struct Campaign {
     pub confirmation: ConfirmationMode,
     /// The least confidence of deployed rules; other rules stay in the table.
     pub min_confidence: Confidence,
+    /// What the bits of reductions by deployed rules must not depend on; other rules stay in the table.
+    pub numerics: Numerics,
     /// The conditions under which a candidate is repeated no further.
     pub repetitions: Repetitions,
     /// Confidence with which a candidate must be faster than the default to replace it, as in 0.95; if there are too
@@ -84,6 +86,8 @@ pub struct Campaign {
     /// The number of nodes up to which the model extends the table; `None` if there are no entries for shapes that were
     /// not measured.
     pub extend_to_nodes: Option<u32>,
+    /// The calls of the programs that the campaign is for; empty if it is for any.
+    pub traffic: Vec<ProgramCalls>,
     /// The paths of the results.
     pub output: Output,
     /// Whether the file names the collectives.

@@ -36,6 +36,7 @@ pub(crate) struct Definition {
     pub(crate) launches: Option<u32>,
     pub(crate) confirmation: Option<ConfirmationMode>,
     pub(crate) min_confidence: Option<Confidence>,
+    pub(crate) numerics: Option<OneOrMany<Scalar>>,
     pub(crate) repetitions: Option<RepetitionsDefinition>,
     pub(crate) confidence: Option<f64>,
     pub(crate) materiality: Option<f64>,
@@ -46,6 +47,7 @@ pub(crate) struct Definition {
     pub(crate) pattern: Option<Pattern>,
     pub(crate) cache: Option<CacheState>,
     pub(crate) extend_to: Option<ExtendDefinition>,
+    pub(crate) traffic: Option<Vec<TrafficDefinition>>,
     pub(crate) output: Option<OutputDefinition>,
 }
 
@@ -250,6 +252,17 @@ pub(crate) struct RepetitionsDefinition {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExtendDefinition {
     pub(crate) nodes: u32,
+}
+
+/// One entry of `traffic`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrafficDefinition {
+    pub(crate) collective: Scalar,
+    pub(crate) shape: Scalar,
+    pub(crate) bytes: Option<Scalar>,
+    pub(crate) calls: Option<u64>,
+    pub(crate) seconds: f64,
 }
 
 /// `output`.

@@ -113,6 +113,7 @@ fn canonical_text(campaign: &Campaign) -> String {
         launches,
         confirmation,
         min_confidence,
+        numerics,
         repetitions,
         confidence,
         materiality,
@@ -123,6 +124,7 @@ fn canonical_text(campaign: &Campaign) -> String {
         pattern,
         cache,
         extend_to_nodes,
+        traffic,
         output,
         names_collectives: _,
         defaults,
@@ -151,6 +153,7 @@ fn canonical_text(campaign: &Campaign) -> String {
         "launches": launches,
         "confirmation": (*confirmation == ConfirmationMode::Off).then_some("off"),
         "min_confidence": (*min_confidence != Confidence::Medium).then_some(min_confidence),
+        "numerics": (!numerics.is_none()).then(|| numerics.to_string()),
         "repetitions": repetitions,
         "confidence": confidence,
         "materiality": materiality,
@@ -161,6 +164,7 @@ fn canonical_text(campaign: &Campaign) -> String {
         "pattern": (!pattern.is_together()).then_some(pattern.name()),
         "cache": cache,
         "extend_to": extend_to_nodes,
+        "traffic": (!traffic.is_empty()).then_some(traffic),
         "output": output_value(output),
     });
     versioned_text(*defaults, value)

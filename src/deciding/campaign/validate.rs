@@ -7,6 +7,7 @@ mod output;
 mod selection;
 mod shapes;
 mod sizes;
+mod traffic;
 
 pub(crate) use output::{list_inputs, refuse_replaced_inputs};
 pub(crate) use shapes::auto_shapes;
@@ -14,6 +15,7 @@ pub(crate) use shapes::auto_shapes;
 use std::collections::BTreeSet;
 
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany, Scalar};
+use table::Numerics;
 use vocabulary::bounds::REPETITIONS;
 use vocabulary::defaults::{CONFIDENCE, LAUNCHES, MATERIALITY, MAX_REGRET};
 use vocabulary::units::parse_seconds;
@@ -122,6 +124,7 @@ pub(crate) fn check_definition(
         launches: validator.check_launches(definition.launches)?,
         confirmation: definition.confirmation.unwrap_or_default(),
         min_confidence: definition.min_confidence.unwrap_or_default(),
+        numerics: validator.check_numerics(definition.numerics.as_ref())?,
         repetitions: validator.check_repetitions(definition.repetitions.as_ref())?,
         confidence: validator.check_share("confidence", definition.confidence, CONFIDENCE)?,
         materiality: validator.check_share("materiality", definition.materiality, MATERIALITY)?,
@@ -140,6 +143,7 @@ pub(crate) fn check_definition(
         synchronisation: definition.synchronisation.unwrap_or_default(),
         cache: validator.check_cache(definition.cache, &launcher)?,
         extend_to_nodes: validator.check_extension(definition.extend_to.as_ref())?,
+        traffic: validator.check_traffic(definition.traffic.as_ref())?,
         output: validator.check_output(&name, definition.output.as_ref())?,
         name,
         library,
@@ -298,6 +302,21 @@ impl Validator<'_> {
             }
             (pattern, _) => Ok(pattern),
         }
+    }
+
+    /// Requirements hold together; `none` stands alone.
+    fn check_numerics(&self, given: Option<&OneOrMany<Scalar>>) -> Checked<Numerics> {
+        let Some(words) = given else {
+            return Ok(Numerics::default());
+        };
+        // The first word is `none`.
+        let known = if words.0.len() == 1 {
+            &Numerics::WORDS[..]
+        } else {
+            &Numerics::WORDS[1..]
+        };
+        let named = self.check_words(&Field::from_key("numerics"), words, "numerics", known)?;
+        Ok(named.into_iter().fold(Numerics::default(), Numerics::with))
     }
 
     fn check_cache(

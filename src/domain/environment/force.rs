@@ -7,8 +7,8 @@ use std::fmt;
 pub const VARIABLE: &str = "COLLTUNE_FORCE";
 
 /// A description of its valid values.
-pub const EXPECTED: &str = "1 for all differences, 0 for none, or some of library, version, cpu, \
-                            networks, accelerators, separated by commas";
+pub const EXPECTED: &str = "1 for all differences between systems, 0 for none, or some of library, version, cpu, \
+                            networks, accelerators, nonblocking, progress, separated by commas";
 
 /// The differences despite which a table is used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,12 @@ pub struct Force {
     pub networks: bool,
     /// A rank has loaded a driver of accelerators; then no buffer of a collective may be in device memory.
     pub accelerators: bool,
+    /// It was made for blocking collectives: nonblocking ones of the same kind use its rules, too. Not among all
+    /// differences between systems, since it is none.
+    pub nonblocking: bool,
+    /// Nonblocking collectives are served although the library lets us make progress only in calls that test requests or
+    /// wait for them; then the program must not block in any other call while such a collective is under way. Likewise.
+    pub progress: bool,
 }
 
 impl Force {
@@ -33,15 +39,18 @@ impl Force {
         cpu: false,
         networks: false,
         accelerators: false,
+        nonblocking: false,
+        progress: false,
     };
 
-    /// All of them.
+    /// All differences between systems.
     pub const ALL: Self = Self {
         library: true,
         version: true,
         cpu: true,
         networks: true,
         accelerators: true,
+        ..Self::NONE
     };
 
     /// The differences that a value of the variable names; `None` if it is not valid. Words that say yes name all.
@@ -60,8 +69,11 @@ impl Force {
             cpu,
             networks,
             accelerators,
+            nonblocking,
+            progress,
         } = self;
-        let flags = [library, version, cpu, networks, accelerators].into_iter();
+        let systems = [library, version, cpu, networks, accelerators];
+        let flags = systems.into_iter().chain([nonblocking, progress]);
         flags.fold(0, |bits, flag| bits << 1 | u64::from(flag))
     }
 }
@@ -74,7 +86,13 @@ impl std::str::FromStr for Force {
         for name in text.split(',').map(str::trim) {
             match name {
                 "" | "0" | "no" | "false" | "none" => {}
-                "1" | "yes" | "true" | "all" => force = Self::ALL,
+                "1" | "yes" | "true" | "all" => {
+                    force = Self {
+                        nonblocking: force.nonblocking,
+                        progress: force.progress,
+                        ..Self::ALL
+                    }
+                }
                 "library" => {
                     force.library = true;
                     force.version = true;
@@ -83,6 +101,8 @@ impl std::str::FromStr for Force {
                 "cpu" => force.cpu = true,
                 "networks" => force.networks = true,
                 "accelerators" => force.accelerators = true,
+                "nonblocking" => force.nonblocking = true,
+                "progress" => force.progress = true,
                 _ => return Err(format!("`{name}` is none of these: {EXPECTED}")),
             }
         }
@@ -102,6 +122,8 @@ impl fmt::Display for Force {
             ("cpu", self.cpu),
             ("networks", self.networks),
             ("accelerators", self.accelerators),
+            ("nonblocking", self.nonblocking),
+            ("progress", self.progress),
         ];
         let names: Vec<&str> = named
             .iter()

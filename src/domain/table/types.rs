@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use strum_macros::{Display, IntoStaticStr};
 use vocabulary::{Candidate, CommShape, Distribution, Library, Pattern, RankOrder, Through};
 
-use crate::{CandidateTimes, Deployments, Operators, RuleSource, Verdict};
+use crate::{CandidateTimes, Deployments, Numerics, Operators, RuleSource, Verdict};
 
 /// The newest version of the file format that this crate reads and writes.
-pub const FORMAT_VERSION: u32 = 6;
+pub const FORMAT_VERSION: u32 = 7;
 
 /// The first version that can have what a table has; tables are written in the lowest one, so that older versions of
 /// this crate can read them.
@@ -18,6 +18,7 @@ const VERSION_WITH_CURRENT_NAMES: u32 = 3;
 const VERSION_WITH_SHARED_MEMORY: u32 = 4;
 const VERSION_WITH_NETWORKS: u32 = 5;
 const VERSION_WITH_ALL_COLLECTIVES: u32 = 6;
+const VERSION_WITH_NUMERICS: u32 = 7;
 
 /// The collectives of which tables could name only the library's own algorithms before
 /// [`VERSION_WITH_ALL_COLLECTIVES`].
@@ -52,6 +53,7 @@ impl Table {
     pub(crate) fn format_version(&self) -> u32 {
         let distributions =
             (!self.provenance.distributions.is_empty()).then_some(VERSION_WITH_ALL_COLLECTIVES);
+        let numerics = (!self.provenance.numerics.is_none()).then_some(VERSION_WITH_NUMERICS);
         let networks = (!self.provenance.networks.is_empty()).then_some(VERSION_WITH_NETWORKS);
         let of_entries = self.collectives.iter().flat_map(|(collective, entries)| {
             let chosen = entries.iter().flat_map(|entry| &entry.rules);
@@ -67,6 +69,7 @@ impl Table {
         let needed = of_entries
             .chain(of_verdicts)
             .chain(networks)
+            .chain(numerics)
             .chain(distributions);
         needed.max().unwrap_or(VERSION_WITH_CURRENT_NAMES)
     }
@@ -129,6 +132,10 @@ pub struct Provenance {
     /// The least confidence of deployed rules, unless a [`Policy`](crate::Policy) gives another.
     #[serde(default)]
     pub min_confidence: Confidence,
+    /// What the bits of reductions by deployed rules must not depend on, unless a [`Policy`](crate::Policy) requires
+    /// something else.
+    #[serde(default)]
+    pub numerics: Numerics,
     /// Reasons to trust the measurements less, each a full sentence.
     pub warnings: Vec<String>,
 }
@@ -136,6 +143,11 @@ pub struct Provenance {
 impl Provenance {
     /// The value of `cpu` for a table that is meant for nodes of all types.
     pub const ANY_CPU: &str = "any";
+
+    /// Whether launches were made for the table: the rules of a site's file are not measured, nor is a withdrawn table.
+    pub fn has_launches(&self) -> bool {
+        self.launches > 0
+    }
 
     /// Whether the table is meant for nodes with a CPU of that model. An unknown model, of the table or of the node,
     /// matches any.

@@ -27,6 +27,7 @@ mod releases;
 mod schedules;
 mod tasks;
 mod tokens;
+mod usage;
 mod webhooks;
 
 pub use agents::{
@@ -55,4 +56,5 @@ pub use schedules::{
 };
 pub use tasks::{LogPart, Overrides, Task, TaskId, TaskKind, TaskRequest, TaskState};
 pub use tokens::{MadeToken, NewToken, Scope, TokenRow};
+pub use usage::{MachineTraffic, TableTraffic, TrafficTable, UsageReceipt};
 pub use webhooks::{MadeWebhook, NewWebhook, Webhook, WebhookEvent};

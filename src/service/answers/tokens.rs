@@ -29,17 +29,20 @@ pub enum Scope {
     Publish,
     /// Take tasks of machines as their agent, and report results.
     Agent,
+    /// Send lines about jobs.
+    Usage,
     /// All of these, tokens, the audit, and overriding gates.
     Admin,
 }
 
 impl Scope {
     /// All scopes.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Read,
         Self::Submit,
         Self::Publish,
         Self::Agent,
+        Self::Usage,
         Self::Admin,
     ];
 }
@@ -109,7 +112,7 @@ mod tests {
         let sent = json!(request);
         assert_eq!(
             sent["scopes"],
-            json!(["read", "submit", "publish", "agent", "admin"])
+            json!(["read", "submit", "publish", "agent", "usage", "admin"])
         );
         assert_eq!(NewToken::deserialize(&sent).expect("readable"), request);
         let token = TokenRow {

@@ -80,6 +80,11 @@ pub(crate) struct RunArgs {
     ///
     /// The table may be made for another library, another version of it, another type of CPU or other networks; `accelerators`
     /// also uses it in programs that have loaded a driver of accelerators. Separate several by commas, as in `--force=version,cpu`.
+    ///
+    /// Two more names are not among all: with `nonblocking`, MPI_Ibcast, MPI_Iallreduce and MPI_Ibarrier follow the rules of
+    /// the blocking collectives; with `progress` as well, also under libraries that let no other one make progress, such as
+    /// MPICH. The program must then wait only in calls that are given requests (MPI_Wait, MPI_Test and so on) while such a
+    /// collective is under way.
     #[arg(
         long,
         value_name = "DIFFERENCES",
@@ -343,6 +348,9 @@ pub(super) fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console
     }
     if usage.uncertain > 0 {
         remedies.push("--min-confidence low also uses rules of low confidence");
+    }
+    if usage.numerics > 0 {
+        remedies.push("--numerics none also uses rules whose bits depend on placement or size");
     }
     console.warn(format_args!(
         "no rule of {} is used, so the library carries out all collectives: {usage}. {}.",

@@ -32,8 +32,8 @@ pub(crate) struct SchemaArgs {
 type VerbSchema = (&'static str, fn() -> Schema);
 
 /// The verbs with the types of their output, `program` for `validate` and `check` with `--command`, and `error` for the
-/// output of verbs that fail.
-const ANSWERS: [VerbSchema; 26] = [
+/// output of verbs that fail, `usage` for `profile` of lines about jobs, and `usage line` for such a line.
+const ANSWERS: [VerbSchema; 28] = [
     ("audit", schema_of::<audit::AuditOutput>),
     ("cancel", schema_of::<Vec<tuner::Cancelled>>),
     ("check", schema_of::<check::CheckOutput>),
@@ -65,6 +65,8 @@ const ANSWERS: [VerbSchema; 26] = [
     ("schedule verify", schema_of::<Vec<schedule::verify::Proof>>),
     ("simulate", schema_of::<simulate::rows::SimulateOutput>),
     ("tune", schema_of::<tune::TuneOutput>),
+    ("usage", schema_of::<profile::usage::UsageOutput>),
+    ("usage line", schema_of::<::profile::usage::JobUsage>),
     ("validate", schema_of::<validate::found::ValidateOutput>),
 ];
 

@@ -5,10 +5,11 @@ use answers::{Measured, SubmittedLaunch, TunedFiles};
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Lack;
-use tuner::{SampleOrigin, Tuned};
+use tuner::{Gain, SampleOrigin, Tuned};
 
 use super::campaign::CampaignArgs;
 use super::detached::{self, StoreOutcome};
+use super::gain::summarize_gain;
 use super::{Answer, CliError, Console};
 use crate::events::EventsArg;
 use crate::interrupt;
@@ -20,13 +21,17 @@ use crate::progress::ProgressDisplay;
 /// then, in fresh launches, to confirm them. The same command continues an interrupted run. Then fits the machine's
 /// parameters, decides for every cell, and writes the decision table and the report, as Markdown and as a page with
 /// figures. If some of the library's own algorithms (`native:*` among the candidates) beat the default, also writes a
-/// file for the library beside the table, with the rules that are confirmed and have the campaign's `min_confidence`.
+/// file for the library beside the table, with the rules that are confirmed, have the campaign's `min_confidence` and keep
+/// its requirement on the bits of sums (`numerics`).
 /// Prints, for each collective, the sizes at which the library's default loses and the speed-ups, and warnings about
 /// the measurements.
 ///
 /// Exits with 0 also if the default is the best everywhere. With --require-confirmed, exits with 1 if decisions rest on
 /// too few launches. The default then stays wherever another candidate was not confirmed for lack of time, and the
 /// summary says the least `budget` needed.
+///
+/// If the campaign names the calls of programs (`traffic`, as in campaigns of `colltune init --profile`), measures first
+/// where these spend most time, and ends with the seconds that the table would save them.
 ///
 /// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
 /// while measuring, and a note says so.
@@ -106,6 +111,9 @@ impl TuneArgs {
             if let Some(export) = tuned.export.describe() {
                 console.remark(format_args!("export: {export}"))?;
             }
+            if let Some(gain) = &tuned.gain {
+                console.remark(summarize_gain(gain))?;
+            }
         }
         // An old export beside a new table would still be applied by the library, so that is an error after all.
         for warning in tuned.export.warnings(&tuned.table.provenance.library) {
@@ -137,6 +145,9 @@ fn describe_withheld(withheld: impl IntoIterator<Item = Lack>) -> Vec<String> {
             Lack::Confirmation => format!("no fresh launches confirmed {them}"),
             Lack::Confidence(confidence) => format!("{their} confidence is {confidence}"),
             Lack::Measurement => format!("{their} times are simulated"),
+            Lack::Placement | Lack::Size | Lack::Bracketing => {
+                format!("{their} bits depend on what `numerics` excludes")
+            }
         };
         format!("{number} {rules} {are} in the table and {are} not deployed: {why}")
     };
@@ -181,8 +192,13 @@ pub(super) struct Outcome<'a> {
     confirmed: bool,
     /// The number of rules that are not deployed.
     withheld: usize,
+    /// What the campaign's requirements on the bits of sums cost, as clauses; left out if nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    numerics_costs: Vec<String>,
     /// Warnings about the measurements, as sentences.
     warnings: &'a [String],
+    /// The time that the table would save the calls that the campaign names as `traffic`; null if it names none.
+    gain: Option<&'a Gain>,
 }
 
 impl<'a> Outcome<'a> {
@@ -208,7 +224,14 @@ impl<'a> Outcome<'a> {
             needed_budget_seconds: analysis.needed_budget,
             confirmed: analysis.has_enough_launches(),
             withheld: tuned.withheld.len(),
+            numerics_costs: analysis
+                .report_view(&tuned.table)
+                .numerics
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             warnings: &tuned.table.provenance.warnings,
+            gain: tuned.gain.as_ref(),
         }
     }
 }

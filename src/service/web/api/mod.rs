@@ -18,6 +18,7 @@ mod schedules;
 mod session;
 mod tables;
 mod tasks;
+mod usage;
 mod webhooks;
 
 pub(crate) use self::findings::{find_visible_finding, find_visible_trend};
@@ -68,5 +69,6 @@ pub(crate) fn build_router() -> OpenApiRouter<App> {
         .routes(routes!(agents::claim_task))
         .routes(routes!(agents::note_heartbeat))
         .routes(routes!(agents::complete_claim))
+        .routes(routes!(usage::get_usage, usage::add_usage))
         .routes(routes!(session::begin_session, session::end_session))
 }

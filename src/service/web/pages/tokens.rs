@@ -18,6 +18,7 @@ const SCOPES: [(Scope, &str); 5] = [
     (Scope::Read, "see everything but tokens and the audit"),
     (Scope::Submit, "submit and cancel tasks"),
     (Scope::Publish, "release tables, roll back, withdraw"),
+    (Scope::Usage, "send lines about jobs"),
     (
         Scope::Agent,
         "take tasks of machines as their agent, and report results",
@@ -57,7 +58,7 @@ async fn make_from_fields(
     let scopes = fields.all_values("scope").map(|name| {
         name.parse().map_err(|_| ServiceError::Invalid {
             field: "scopes",
-            problem: format!("`{name}` is none of read, submit, publish, agent, admin"),
+            problem: format!("`{name}` is none of read, submit, publish, agent, usage, admin"),
         })
     });
     let new = NewToken {

@@ -15,7 +15,7 @@ use crate::launch::{run_preloaded, warnings};
 use crate::stress::has_even_only;
 
 /// The interfaces of Fortran, each by the compiler's flags for `fortran.F90`.
-fn interfaces() -> Vec<&'static [&'static str]> {
+pub(crate) fn interfaces() -> Vec<&'static [&'static str]> {
     let mut interfaces: Vec<&[&str]> = vec![&[], &["-DMODULE"], &["-DF08"]];
     if chosen_family() == LibraryName::Mpich {
         interfaces.push(&["-DF08", "-DLARGE"]);

@@ -1,5 +1,6 @@
 //! `libcolltune.so` in programs written in C, C++ and Fortran.
 
+mod bits;
 mod chain;
 mod corners;
 mod counted;
@@ -11,6 +12,7 @@ mod launch;
 mod memory;
 mod networks;
 mod nodes;
+mod nonblocking;
 mod order;
 mod policy;
 mod private;
@@ -24,4 +26,5 @@ mod synchronising;
 mod threads;
 mod unlike;
 mod unserved;
+mod usage;
 mod wrong;

@@ -27,6 +27,15 @@ fn a_value_names_differences() {
         version: true,
         ..Force::NONE
     };
+    let nonblocking = Force {
+        nonblocking: true,
+        ..Force::NONE
+    };
+    let all_and_progress = Force {
+        nonblocking: true,
+        progress: true,
+        ..Force::ALL
+    };
     assert_eq!(Force::from_value(None), Some(Force::NONE));
     for (value, expected) in [
         ("0", Force::NONE),
@@ -38,6 +47,8 @@ fn a_value_names_differences() {
         ("version, library", library),
         ("networks", networks),
         ("library,cpu,networks,accelerators", Force::ALL),
+        ("nonblocking", nonblocking),
+        ("progress,nonblocking,1", all_and_progress),
     ] {
         assert_eq!(of(value), Some(expected), "{value}");
         assert_eq!(of(&expected.to_string()), Some(expected), "{value}");
@@ -46,7 +57,16 @@ fn a_value_names_differences() {
     for value in ["cpus", "network", "2", "cpu;version", "CPU"] {
         assert_eq!(of(value), None, "{value}");
     }
-    let all = [Force::NONE, Force::ALL, cpu, networks, library, version];
+    let all = [
+        Force::NONE,
+        Force::ALL,
+        cpu,
+        networks,
+        library,
+        version,
+        nonblocking,
+        all_and_progress,
+    ];
     let bits: std::collections::BTreeSet<u64> = all.map(Force::difference_bits).into();
     assert_eq!(bits.len(), all.len());
 }

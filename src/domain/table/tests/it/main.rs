@@ -10,6 +10,7 @@ mod invalid;
 mod layout;
 mod lookup;
 mod mutants;
+mod numerics;
 mod policy;
 mod repair;
 mod round_trip;

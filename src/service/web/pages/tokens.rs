@@ -14,7 +14,7 @@ use super::tables::readable_machine_names;
 use crate::extract::Path;
 use crate::{App, Problem, Visitor};
 
-const SCOPES: [(Scope, &str); 5] = [
+const SCOPES: [(Scope, &str); 6] = [
     (Scope::Read, "see everything but tokens and the audit"),
     (Scope::Submit, "submit and cancel tasks"),
     (Scope::Publish, "release tables, roll back, withdraw"),

@@ -111,11 +111,7 @@ fn other_databases_are_refused_and_not_changed() {
     let cases: [Case<'_>; 3] = [
         (
             &newer,
-<<<<<<< HEAD
             "has version 99, and this colltune knows versions up to 7; use the newer colltune",
-=======
-            "has version 99, and this colltune knows versions up to 7; use the newer colltune",
->>>>>>> merged
         ),
         (&foreign, "it is the database of another program"),
         (&text, "it is not a SQLite database"),

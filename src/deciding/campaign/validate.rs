@@ -316,7 +316,9 @@ impl Validator<'_> {
             &Numerics::WORDS[1..]
         };
         let named = self.check_words(&Field::from_key("numerics"), words, "numerics", known)?;
-        Ok(named.into_iter().fold(Numerics::default(), Numerics::with))
+        Ok(named
+            .into_iter()
+            .fold(Numerics::default(), Numerics::combined_with))
     }
 
     fn check_cache(

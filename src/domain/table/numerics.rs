@@ -76,7 +76,7 @@ impl Numerics {
 
     /// Both requirements together.
     #[must_use]
-    pub const fn with(self, other: Self) -> Self {
+    pub const fn combined_with(self, other: Self) -> Self {
         Self {
             independent_of_placement: self.independent_of_placement
                 || other.independent_of_placement,

@@ -72,7 +72,7 @@ pub(crate) struct ProfileOutput {
 
 impl ProfileArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let given = GivenFiles::find(&self.files)?;
+        let given = GivenFiles::from_paths(&self.files)?;
         if !given.usage.is_empty() {
             return usage::show_usage(&given.usage, self.top, self.json, console);
         }
@@ -103,7 +103,7 @@ struct GivenFiles {
 }
 
 impl GivenFiles {
-    fn find(given: &[PathBuf]) -> Result<Self, CliError> {
+    fn from_paths(given: &[PathBuf]) -> Result<Self, CliError> {
         let mut found = Self::default();
         for path in given {
             if path.is_dir() {

@@ -64,9 +64,11 @@ pub(super) fn show_usage(
     } else {
         if overview.repeated_lines > 0 {
             let lines = format_counted(overview.repeated_lines, "line");
-            console.warn(format_args!(
-                "{lines} of jobs that are there twice count once."
-            ));
+            let counted = match overview.repeated_lines {
+                1 => "is there twice and counts once",
+                _ => "are there twice and count once",
+            };
+            console.warn(format_args!("{lines} {counted}"));
         }
         console.print(describe(&overview, top))?;
     }

@@ -208,7 +208,7 @@ fn ranks_are_given_the_requirement_on_bits_even_if_it_is_none() {
         .bad(
             2,
             &[
-                "`size`",
+                "'size'",
                 "same_on_all_ranks, independent_of_placement and independent_of_size",
             ],
         );

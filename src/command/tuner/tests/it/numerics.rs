@@ -32,8 +32,8 @@ fn a_campaign_says_what_its_requirement_on_bits_costs() {
     let view = tuned.analysis.report_view(&tuned.table);
     let factor = view.numerics.first().map(|cost| cost.mean_factor);
     assert!(factor.is_some_and(|factor| factor > 1.5), "{factor:?}");
-    let told = "`numerics: independent_of_size` leaves 1 rule to the library's default, through libcolltune.so; at 1 \
-                measured size calls take";
+    let told = "`numerics: independent_of_size` leaves 1 rule to the library's default, through libcolltune.so; at 2 \
+                measured sizes calls take";
     let summary = report::render_summary(&view);
     assert!(summary.contains(told), "{summary}");
     let report = std::fs::read_to_string(&tuned.report_path).expect("a report");

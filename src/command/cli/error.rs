@@ -296,7 +296,7 @@ pub(crate) enum CliError {
         "record the program with {library}, or give a table that was measured with the library of the profiles"
     )]
     NoJobOfLibrary { table: PathBuf, library: Library },
-    #[error("there is no profile in {}", folder.display())]
+    #[error("there are no profiles and no lines about jobs in {}", folder.display())]
     #[kind(Input)]
     #[help(
         "`colltune record --output FOLDER` and COLLTUNE_RECORD=FOLDER write files that end with `.json` there, \

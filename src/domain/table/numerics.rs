@@ -161,7 +161,8 @@ pub(crate) fn add_numerical_lacks(
             }
         }
     }
-    // What is left to the library for its size stands in nobody's way on another placement.
+    // Sizes come first: a rule that is withheld for its size is carried out on no placement, so the bits of other placements
+    // need not equal its bits.
     if numerics.independent_of_size {
         for (entry, of_entry) in entries.iter().zip(&mut *lacks) {
             leave_all_trees_but_one(entry, extrapolate, of_entry);

@@ -376,9 +376,11 @@ fn find_or_add_series(
     Ok(find.query_row(key, |row| row.get(0))?)
 }
 
-/// The points of the newest level of a series in an epoch, oldest first, without those of a busy machine. A level begins with
-/// the newest change of the series, or with a later change of the machine that somebody has accepted: what was accepted for
-/// some series is not found again in others, such as those that a table chooses again after months.
+/// The points of the newest level of a series in an epoch, oldest first, without those of a busy machine.
+///
+/// The level begins with the newest change of the series itself. If somebody has accepted a later change of the machine, it
+/// begins with that one instead, although it may have been found in other series: older points are of the machine as it was,
+/// and would show the accepted change again in a series that was not measured in between.
 fn read_level(
     connection: &Connection,
     series: i64,

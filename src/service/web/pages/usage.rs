@@ -55,7 +55,7 @@ fn machine_section(machine: &MachineTraffic) -> Markup {
             @for table in machine.tables.iter().filter(|table| table.usage.coverage.calls > 0) {
                 (table_section(name, table))
             }
-            p { "Days are kept for " (machine.kept_days) "." }
+            p { "The sums of each day are kept for " (machine.kept_days) " days." }
         }
     }
 }

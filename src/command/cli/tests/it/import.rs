@@ -597,7 +597,8 @@ fn posted_rules_for_another_release_are_compared_reported_and_explained() {
     );
 }
 
-/// Gates keep what nobody has measured from jobs; who overrides them publishes a table that leaves all to the library.
+/// The gates refuse rules that were never measured. An administrator may override them; the released table then leaves all
+/// calls to the library, since unconfirmed rules are not deployed.
 #[test]
 fn imported_rules_are_released_only_if_gates_are_overridden() {
     let place = Place::new();

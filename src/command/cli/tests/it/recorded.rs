@@ -166,9 +166,13 @@ fn profiles_of_jobs_add_up() {
     assert_eq!(folder["jobs"]["count"], 2, "{folder}");
     assert_eq!(folder["jobs"]["killed"], 1, "{folder}");
     place.write("nothing/notes.txt", "of mine");
-    place
-        .run_line("profile nothing")
-        .bad(2, &["there is no profile in nothing", "record"]);
+    place.run_line("profile nothing").bad(
+        2,
+        &[
+            "there are no profiles and no lines about jobs in nothing",
+            "record",
+        ],
+    );
 }
 
 #[test]

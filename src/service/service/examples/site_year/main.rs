@@ -59,7 +59,7 @@ fn simulate(nights: u32) -> Result<Report, Box<dyn Error>> {
     for machine in MACHINES {
         files::write(
             &root.join(format!("tuning/{machine}.yaml")),
-            world::campaign(machine).as_bytes(),
+            world::campaign_text(machine).as_bytes(),
         )?;
     }
     let mut configuration = Configuration::for_folder(&root)?;

@@ -167,8 +167,8 @@ pub(crate) fn seed_of(words: &[&str]) -> u64 {
     })
 }
 
-/// The campaign of a machine.
-pub(crate) fn campaign(machine: &str) -> String {
+/// The file of a machine's campaign.
+pub(crate) fn campaign_text(machine: &str) -> String {
     format!(
         "name: {machine}\nlauncher: simulated\nshapes: [4x16]\ncollectives: [bcast, reduce, allreduce]\nsizes: 64..512K x2\n"
     )

@@ -115,7 +115,7 @@ fn jobs_count_once_by_table_and_reason() {
     let today = service.read_usage("local", Some(1)).expect("read");
     assert_eq!(today.tables[0].usage.jobs, 2, "{today:?}");
     assert!(service.read_usage("local", Some(0)).is_err());
-    // Nobody learns from the database who ran what.
+    // The database does not have the names of programs.
     let database = bed.database();
     let count = |query: &str| database.query_row(query, [], |row| row.get::<_, i64>(0));
     assert_eq!(count("SELECT count(*) FROM usage_calls"), Ok(9));

@@ -60,6 +60,8 @@ impl Default for AgentPace {
 /// What an agent does, for its log.
 #[derive(Debug)]
 pub enum AgentNote<'a> {
+    /// The service has answered for the first time: it knows the machine, and the token is that of its agent.
+    Connected,
     /// A task of the service was taken in.
     Claimed {
         /// The service's number of it.
@@ -157,7 +159,9 @@ impl Agent {
         while !stop.load(Ordering::Relaxed) {
             let pause = match self.run_round(&mut report) {
                 Ok(()) => {
-                    if failures > 0 {
+                    if !has_succeeded {
+                        report(AgentNote::Connected);
+                    } else if failures > 0 {
                         report(AgentNote::Recovered);
                     }
                     failures = 0;

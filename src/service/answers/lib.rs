@@ -37,8 +37,8 @@ pub use agents::{
 pub use digest::Digest;
 pub use events::{LastLine, OutputLine, PrintedEvent, TuningEvent};
 pub use findings::{
-    FindingCause, FindingNote, FindingState, FoundChange, ListedFinding, TrendFinding,
-    TrendQuantity, Triage,
+    ChangeControl, FindingCause, FindingNote, FindingState, FoundChange, ListedFinding,
+    TrendFinding, TrendQuantity, Triage,
 };
 pub use jobs::{JobStateName, LaunchState, Measured, SubmittedJob, SubmittedLaunch};
 pub use outcomes::{

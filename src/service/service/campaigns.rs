@@ -89,7 +89,8 @@ impl Service {
     pub fn read_campaign(&self, path: &str) -> Result<(Campaign, String), ServiceError> {
         let mut machines = self.configuration.machines.iter();
         // Machines of this host come first: their campaigns are files, whose text has no jobs in place of names.
-        if machines.any(|machine| !machine.has_agent && may_run(machine, path)) {
+        let may_be_file = machines.any(|machine| !machine.has_agent && may_run(machine, path));
+        if may_be_file && self.resolve_in_folder(path).is_some() {
             return self.read_campaign_file(path);
         }
         for machine in &self.configuration.machines {

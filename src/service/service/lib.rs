@@ -51,13 +51,13 @@ mod webhooks;
 
 pub use actor::Actor;
 pub use answers::{
-    AgentCampaign, AgentCampaigns, ChannelKey, ClaimId, ClaimRequest, ClaimedTask, Completed,
-    Completion, Digest, FindingCause, FindingNote, FindingState, FoundChange, Gate, GateState,
-    Heartbeat, HeartbeatAnswer, ListedFinding, ListedMachine, LogChunk, LogPart, MachineAgent,
-    Manifest, NewToken, NewWebhook, Overrides, Page, PauseRequest, Release, ReleaseAction,
-    ReleaseChannel, ReleaseRequest, Schedule, ScheduleDefinition, ScheduleEvents, SchedulePause,
-    ScheduledChannel, Scope, Task, TaskId, TaskKind, TaskRequest, TaskState, TokenRow,
-    TrendFinding, TrendQuantity, Triage, Webhook, WebhookEvent,
+    AgentCampaign, AgentCampaigns, ChangeControl, ChannelKey, ClaimId, ClaimRequest, ClaimedTask,
+    Completed, Completion, Digest, FindingCause, FindingNote, FindingState, FoundChange, Gate,
+    GateState, Heartbeat, HeartbeatAnswer, ListedFinding, ListedMachine, LogChunk, LogPart,
+    MachineAgent, Manifest, NewToken, NewWebhook, Overrides, Page, PauseRequest, Release,
+    ReleaseAction, ReleaseChannel, ReleaseRequest, Schedule, ScheduleDefinition, ScheduleEvents,
+    SchedulePause, ScheduledChannel, Scope, Task, TaskId, TaskKind, TaskRequest, TaskState,
+    TokenRow, TrendFinding, TrendQuantity, Triage, Webhook, WebhookEvent,
 };
 pub use audit::AuditRow;
 pub use backup::{restore_backup, write_backup};

@@ -84,55 +84,55 @@ impl AgentArgs {
             AgentPace::default(),
         )?;
         let runner = run_tasks(&local, &stop)?;
-        console.remark(format_args!(
-            "working for {} as the agent of {}",
-            self.server, self.machine
-        ))?;
-        let ended = run_until_stopped(&mut agent, &stop, console);
+        let ended = self.run_until_stopped(&mut agent, &stop, console);
         stop.store(true, Ordering::Relaxed);
         if let Err(panic) = runner.join() {
             resume_unwind(panic);
         }
         ended.map(|()| Answer::Good)
     }
-}
-
-/// Works for the service on this thread, and says what happens.
-fn run_until_stopped(
-    agent: &mut Agent,
-    stop: &AtomicBool,
-    console: Console,
-) -> Result<(), CliError> {
-    let report = |note: AgentNote<'_>| {
-        // The agent continues if the reader of its output has closed its end.
-        let _ = match note {
-            AgentNote::Claimed { task } => {
-                console.remark(format_args!("task {task} of the service is here"))
-            }
-            AgentNote::Acknowledged { task, counts: true } => {
-                console.remark(format_args!("the service has the result of task {task}"))
-            }
-            AgentNote::Acknowledged { task, .. } => console.remark(format_args!(
-                "task {task} had ended before its result arrived, which does not count"
-            )),
-            AgentNote::Unwanted { task, reason } => {
-                console.warn(format_args!(
-                    "the result of task {task} is not wanted: {reason}"
-                ));
-                Ok(())
-            }
-            AgentNote::CampaignsRefused { reason } => {
-                console.warn(format_args!(
-                    "the campaigns of this folder are not taken: {reason}"
-                ));
-                Ok(())
-            }
-            AgentNote::Failing { reason } => {
-                console.warn(format_args!("{reason}; trying again"));
-                Ok(())
-            }
-            AgentNote::Recovered => console.remark("the service answers again"),
+    /// Works for the service on this thread, and says what happens.
+    fn run_until_stopped(
+        &self,
+        agent: &mut Agent,
+        stop: &AtomicBool,
+        console: Console,
+    ) -> Result<(), CliError> {
+        let report = |note: AgentNote<'_>| {
+            // The agent continues if the reader of its output has closed its end.
+            let _ = match note {
+                AgentNote::Connected => console.remark(format_args!(
+                    "working for {} as the agent of {}",
+                    self.server, self.machine
+                )),
+                AgentNote::Claimed { task } => {
+                    console.remark(format_args!("task {task} of the service is here"))
+                }
+                AgentNote::Acknowledged { task, counts: true } => {
+                    console.remark(format_args!("the service has the result of task {task}"))
+                }
+                AgentNote::Acknowledged { task, .. } => console.remark(format_args!(
+                    "task {task} had ended before its result arrived, which does not count"
+                )),
+                AgentNote::Unwanted { task, reason } => {
+                    console.warn(format_args!(
+                        "the result of task {task} is not wanted: {reason}"
+                    ));
+                    Ok(())
+                }
+                AgentNote::CampaignsRefused { reason } => {
+                    console.warn(format_args!(
+                        "the campaigns of this folder are not taken: {reason}"
+                    ));
+                    Ok(())
+                }
+                AgentNote::Failing { reason } => {
+                    console.warn(format_args!("{reason}; trying again"));
+                    Ok(())
+                }
+                AgentNote::Recovered => console.remark("the service answers again"),
+            };
         };
-    };
-    Ok(agent.run(stop, report)?)
+        Ok(agent.run(stop, report)?)
+    }
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use agent::AgentError;
 use campaign::{Campaign, CampaignError};
 use client::{PullError, RemoteError};
 use explained::Explained;
@@ -94,6 +95,10 @@ pub(crate) enum CliError {
     #[kind(transparent)]
     #[help(transparent)]
     Remote(#[from] RemoteError),
+    #[error(transparent)]
+    #[kind(transparent)]
+    #[help(transparent)]
+    Agent(#[from] AgentError),
     #[error("there is no user `{user}` on this host")]
     #[kind(Input)]
     NoUser { user: String },

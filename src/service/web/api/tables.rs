@@ -89,7 +89,7 @@ pub(crate) async fn list_tables(
     versions.await
 }
 
-/// Adds a table that was made elsewhere. Needs the scope `publish`.
+/// Adds a table that was made elsewhere. Needs the scope `publish`, or `agent` for a machine with an agent.
 #[utoipa::path(
     post, path = "/api/v1/machines/{machine}/tables", tag = "tables", params(("machine" = String, Path)),
     request_body(content = serde_json::Value, content_type = "application/yaml"),

@@ -183,6 +183,8 @@ const APPENDING: &[&str] = &[
     "backup target",
     "restore state",
     "serve folder",
+    "agent folder",
+    "agent --state",
     "record --output",
 ];
 

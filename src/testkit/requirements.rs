@@ -67,6 +67,10 @@ const REQUIREMENTS: &[(&str, &str)] = &[
         "MPI library with MPI_THREAD_MULTIPLE",
         "those of `scripts/setup test` have it",
     ),
+    (
+        "MPI library that spawns programs",
+        "Open MPI of `scripts/setup test` does, and MPICH if it was built without PMIx",
+    ),
     ("mpi4py", "`scripts/mpi4py` installs it"),
     ("MPICH 4.0", SETUP),
     ("Open MPI 4.1", SETUP),
@@ -108,6 +112,10 @@ const OPTIONAL: &[(&str, &str)] = &[
     ),
     ("Intel MPI", PACKAGE_INDEX),
     ("Intel MPI Benchmarks", PACKAGE_INDEX),
+    (
+        "MPI library that spawns programs",
+        "Debian's MPICH does not",
+    ),
     ("mpi4py", PACKAGE_INDEX),
     (
         "namespace of another user",

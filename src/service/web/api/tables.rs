@@ -132,6 +132,8 @@ pub(crate) struct TableView {
     date: String,
     /// The number of launches it is based on.
     launches: u32,
+    /// What the bits of its reductions must not depend on, by its campaign; `none` without a requirement.
+    numerics: String,
     /// Reasons to trust the measurements less.
     warnings: Vec<String>,
     /// The number of its rules.
@@ -193,6 +195,7 @@ pub(crate) async fn describe_table(
         cpu: facts.cpu,
         date: facts.date,
         launches: facts.launches,
+        numerics: facts.numerics,
         warnings: facts.warnings,
         rules: facts.rules,
         versions,

@@ -24,6 +24,7 @@ mod exports;
 mod extremes;
 mod faulty;
 mod gain;
+mod gain_mpi;
 mod guarded;
 mod guarded_mpi;
 mod help;

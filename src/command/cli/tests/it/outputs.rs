@@ -231,6 +231,7 @@ const READ: &[&str] = &[
     "profile files",
     "gain table",
     "gain --profile",
+    "gain --measured",
     "gain --store",
     "init --profile",
     "samples stores",

@@ -77,7 +77,7 @@ impl Service {
     /// Whether an agent carries out the tasks of a machine.
     pub(crate) fn has_agent(&self, machine: &str) -> bool {
         let found = self.configuration.find_machine(machine);
-        found.is_ok_and(|machine| machine.has_agent)
+        found.is_ok_and(|known| known.has_agent)
     }
 
     /// The machine that an actor is the agent of.

@@ -224,13 +224,19 @@ impl Service {
         let is_undecided = code == Some(UNDECIDED_CODE) && is_compared(task.kind);
         let undecided = outcome.filter(|_| is_undecided);
         let longest = self.configuration.longest_outcome;
-        let stored = undecided.map(|outcome| shorten_outcome(outcome.clone(), longest));
+        let stored = undecided.map(|measured| shorten_outcome(measured.clone(), longest));
         self.finish_task(task, |transaction| {
-            if let Some(outcome) = undecided {
-                record_measured(transaction, task, outcome)?;
+            if let Some(measured) = undecided {
+                record_measured(transaction, task, measured)?;
             }
-            let outcome = stored.as_deref();
-            end_with_followers(transaction, task.id, "failed", reason, code, outcome)
+            end_with_followers(
+                transaction,
+                task.id,
+                "failed",
+                reason,
+                code,
+                stored.as_deref(),
+            )
         })
     }
 

@@ -115,8 +115,8 @@ impl Service {
         let origin = Origin {
             actor: ACTOR,
             key: Some(&claimed.claim.nonce),
-            schedule: claimed.schedule.as_deref().map(|name| ScheduledOrigin {
-                name,
+            schedule: claimed.schedule.as_deref().map(|schedule| ScheduledOrigin {
+                name: schedule,
                 why: "the service's schedule",
             }),
         };

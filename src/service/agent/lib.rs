@@ -218,7 +218,7 @@ impl Agent {
             Err(reason) if Refusal::of_error(&reason) == Refusal::Content => {
                 report(AgentNote::CampaignsRefused { reason: &reason });
             }
-            told => drop(told?),
+            answer => drop(answer?),
         }
         self.told_campaigns = Some(campaigns);
         Ok(())

@@ -45,9 +45,9 @@ fn an_agent_claims_a_task_over_http_and_is_shown() {
     assert_eq!(answer, json!({"cancel": false, "log_next": 7}));
     let failed = json!({"claim": claimed["claim"], "state": "failed", "reason": "no MPI", "exit_code": 2,
         "outcome": null, "node_seconds": 2.0, "table": null});
-    let line = format!("POST {path}/complete");
+    let completing = format!("POST {path}/complete");
     for _ in 0..2 {
-        let completed = send(&site, &token, &line, &failed).expect(200).json();
+        let completed = send(&site, &token, &completing, &failed).expect(200).json();
         assert_eq!(completed, json!({"counts": true}));
     }
     let task = site.get("/api/v1/tasks/1").expect(200).json();

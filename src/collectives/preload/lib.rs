@@ -12,7 +12,7 @@
 //! Collectives that tables do not decide about (`unserved.rs`) go to the library. While a summary is asked for, they are
 //! counted (`counts.rs`) with the time in them, of nonblocking ones also in the calls that complete them (`requests.rs`).
 //!
-//! Three of them are served if the user asks for it (`nonblocking.rs`).
+//! Three of them are served if the table has rules for them or the user asks for it (`nonblocking.rs`).
 //!
 //! While a profile is asked for, the recorder (`record.rs`) sees every collective first, whether colltune or
 //! the library carries it out.

@@ -74,6 +74,7 @@ mod file;
 mod interpolate;
 mod json;
 mod lookup;
+mod nonblocking;
 mod other;
 mod parse;
 mod policy;

@@ -124,8 +124,8 @@ impl Lack {
 }
 
 impl Table {
-    /// The table as a policy deploys it. The default, with low confidence, replaces the withheld rules, which are
-    /// returned in the order of the table. Deploying the result again changes nothing.
+    /// The table as a policy deploys it. The default, with low confidence, replaces the withheld rules; those for blocking
+    /// calls are returned in the order of the table. Deploying the result again changes nothing.
     pub fn deployed_by(&self, policy: Policy) -> (Self, Vec<Withheld>) {
         let mut table = self.clone();
         let mut withheld = Vec::new();
@@ -151,6 +151,8 @@ impl Table {
                 );
             }
         }
+        let section = table.nonblocking.as_deref();
+        table.nonblocking = section.map(|section| Box::new(section.deployed_by(policy).0));
         (table, withheld)
     }
 }

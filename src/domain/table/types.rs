@@ -10,7 +10,7 @@ use vocabulary::{Candidate, CommShape, Distribution, Library, Pattern, RankOrder
 use crate::{CandidateTimes, Deployments, Operators, RuleSource, Verdict};
 
 /// The newest version of the file format that this crate reads and writes.
-pub const FORMAT_VERSION: u32 = 6;
+pub const FORMAT_VERSION: u32 = 7;
 
 /// The first version that can have what a table has; tables are written in the lowest one, so that older versions of
 /// this crate can read them.
@@ -18,6 +18,7 @@ const VERSION_WITH_CURRENT_NAMES: u32 = 3;
 const VERSION_WITH_SHARED_MEMORY: u32 = 4;
 const VERSION_WITH_NETWORKS: u32 = 5;
 const VERSION_WITH_ALL_COLLECTIVES: u32 = 6;
+pub(crate) const VERSION_WITH_NONBLOCKING: u32 = 7;
 
 /// The collectives of which tables could name only the library's own algorithms before
 /// [`VERSION_WITH_ALL_COLLECTIVES`].
@@ -38,13 +39,17 @@ pub struct Table {
     pub name: String,
     /// The measurements behind the decisions.
     pub provenance: Provenance,
-    /// The entries of each collective, at least one. No two entries of a collective hold for the same shape, order of
+    /// The entries of each collective, at least one; those for blocking calls. No two entries of a collective hold for the same shape, order of
     /// ranks, operator class and deployment, except that one for [`Operators::Any`] may follow one for
     /// [`Operators::Commutative`], which takes precedence.
     pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
     /// Findings of `colltune validate` about the table's choices. [`Table::parse`] marks the rules that they refute,
     /// and decisions that rewrite the table's file apply them ([`crate::turn_back`]).
     pub verdicts: Vec<Verdict>,
+    /// The rules for nonblocking calls, if they were measured: a table with this one's name and library, without verdicts and
+    /// such a section. Its pattern is [`Pattern::Nonblocking`], its collectives are among [`vocabulary::NONBLOCKING`], and its
+    /// rules name the default or algorithms of ours that send through MPI. With it, `collectives` may be empty.
+    pub nonblocking: Option<Box<Table>>,
 }
 
 impl Table {
@@ -64,14 +69,16 @@ impl Table {
         let verdicts = self.verdicts.iter();
         let of_verdicts =
             verdicts.map(|verdict| version_with_candidate(verdict.collective, &verdict.candidate));
+        let section = self.nonblocking.as_ref();
         let needed = of_entries
             .chain(of_verdicts)
+            .chain(section.map(|_| VERSION_WITH_NONBLOCKING))
             .chain(networks)
             .chain(distributions);
         needed.max().unwrap_or(VERSION_WITH_CURRENT_NAMES)
     }
 
-    /// The entries of all collectives.
+    /// The entries of all collectives, for blocking calls.
     pub fn entries(&self) -> impl Iterator<Item = &ShapeRules> {
         self.collectives.values().flatten()
     }

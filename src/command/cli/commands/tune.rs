@@ -24,6 +24,10 @@ use crate::progress::ProgressDisplay;
 /// Prints, for each collective, the sizes at which the library's default loses and the speed-ups, and warnings about
 /// the measurements.
 ///
+/// A campaign with `pattern: nonblocking` decides about MPI_Ibcast, MPI_Iallreduce and MPI_Ibarrier: if it writes into the table
+/// of another campaign for the same library and type of node, that keeps its rules for blocking calls, and the other way
+/// around.
+///
 /// Exits with 0 also if the default is the best everywhere. With --require-confirmed, exits with 1 if decisions rest on
 /// too few launches. The default then stays wherever another candidate was not confirmed for lack of time, and the
 /// summary says the least `budget` needed.

@@ -75,6 +75,7 @@ pub fn empty_table(library: Library) -> Table {
         },
         collectives: Default::default(),
         verdicts: Vec::new(),
+        nonblocking: None,
     }
 }
 

@@ -57,6 +57,7 @@ fn table(rules: Vec<Rule>) -> Table {
         provenance: provenance(),
         collectives: BTreeMap::from([(Collective::Bcast, vec![entry])]),
         verdicts: Vec::new(),
+        nonblocking: None,
     }
 }
 
@@ -208,7 +209,7 @@ proptest! {
         collectives in collectives(),
         policy in policies(),
     ) {
-        let table = Table { name: "t".to_owned(), provenance: provenance(), collectives, verdicts: Vec::new() };
+        let table = Table { name: "t".to_owned(), provenance: provenance(), collectives, verdicts: Vec::new(), nonblocking: None };
         let (deployed, withheld) = table.deployed_by(policy);
         prop_assert_eq!(&deployed.name, &table.name);
         prop_assert_eq!(&deployed.provenance, &table.provenance);

@@ -146,5 +146,6 @@ pub(crate) fn table() -> Table {
         provenance: provenance(),
         collectives,
         verdicts: Vec::new(),
+        nonblocking: None,
     }
 }

@@ -93,6 +93,9 @@ impl TuneArgs {
         } else {
             let view = tuned.analysis.report_view(&tuned.table);
             console.remark(report::render_summary(&view))?;
+            for share in &tuned.analysis.hidden_shares {
+                console.remark(share)?;
+            }
             for warning in &tuned.table.provenance.warnings {
                 console.remark(format_args!("warning: {warning}"))?;
             }

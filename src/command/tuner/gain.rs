@@ -9,15 +9,16 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use campaign::{Campaign, ProgramCalls};
 use export::{Choices, Options};
-use profile::{CallCost, CallShape, Profile, SizeClass};
+use profile::{CallCost, CallShape, CommunicatorClass, MadeBy, Profile, SizeClass, Time};
 use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
 use statistics::Interval;
 use store::Store;
 use table::{Decision, Deployment, OperatorClass, Policy, Query, ShapeMatch, Table};
-use vocabulary::{Candidate, CommShape, RankOrder};
+use vocabulary::{Candidate, CommShape, Operator, RankOrder};
 
 use crate::{CampaignAnalysis, TunerError};
 
@@ -154,26 +155,91 @@ pub fn predict_gain(
         StoredEvidence::Found(analysis) => (Some(analysis), None),
         StoredEvidence::Lacking(reason) => (None, Some(reason)),
     };
+    let gain = gain_by_evidence(table, profile, policy, analysis.as_deref());
+    Ok(Gain { no_store, ..gain })
+}
+
+/// The seconds that a table would save the programs whose calls its campaign names, with the intervals of the launches that
+/// the table was made from. `None` if the campaign names no calls.
+#[must_use]
+pub fn predict_traffic_gain(
+    campaign: &Campaign,
+    table: &Table,
+    analysis: &CampaignAnalysis,
+) -> Option<Gain> {
+    if campaign.traffic.is_empty() {
+        return None;
+    }
+    let profile = traffic_profile(&campaign.traffic, campaign);
+    // No rule of a simulated machine is ever deployed, and what it would save there is what is asked.
+    let policy = Policy {
+        unconfirmed: table.provenance.library.is_simulated(),
+        ..Policy::default()
+    };
+    Some(gain_by_evidence(table, &profile, policy, Some(analysis)))
+}
+
+/// The calls that a campaign names as a profile. Their seconds are without waiting, and they are of programs with the
+/// campaign's operator.
+fn traffic_profile(traffic: &[ProgramCalls], campaign: &Campaign) -> Profile {
+    let mut profile = Profile::default();
+    let commutes = campaign
+        .operators
+        .iter()
+        .any(|operator| operator.commutes());
+    for calls in traffic {
+        let has_data = calls.collective.has_data();
+        let shape = CallShape {
+            collective: calls.collective.name().to_owned(),
+            communicator: Some(CommunicatorClass {
+                ranks: calls.shape.ranks(),
+                nodes: Some(calls.shape.nodes),
+                ppn: Some(calls.shape.ppn),
+                order: RankOrder::Unknown,
+                made_by: MadeBy::Unknown,
+            }),
+            bytes: has_data.then(|| SizeClass::of_bytes(calls.bytes)),
+            operator: (!commutes).then(|| Operator::Noncommutative.name().to_owned()),
+            ..CallShape::other()
+        };
+        let time = Time::from_nanoseconds((calls.seconds * 1e9) as u64);
+        let cost = CallCost {
+            calls: calls.calls,
+            time,
+            bytes: calls.bytes.saturating_mul(calls.calls),
+            sampled_calls: calls.calls,
+            sampled: time,
+            ..CallCost::default()
+        };
+        profile.add_calls(shape, &cost);
+    }
+    profile
+}
+
+fn gain_by_evidence(
+    table: &Table,
+    profile: &Profile,
+    policy: Policy,
+    analysis: Option<&CampaignAnalysis>,
+) -> Gain {
     let exported = OperatorClass::ALL.map(|class| exported_choices(table, policy, class));
     let total = |seconds: fn(&CallCost) -> f64| profile.calls.values().map(seconds).sum();
-    Ok(Gain {
+    let predict = |deployment| {
+        let prediction = Prediction {
+            table,
+            policy,
+            deployment,
+            analysis,
+            exported: &exported,
+        };
+        prediction.add_up_calls(profile)
+    };
+    Gain {
         seconds: total(|cost| cost.time.seconds()),
         waiting_seconds: total(|cost| cost.time.seconds() - seconds_besides_waiting(cost)),
-        deployments: Deployment::ALL
-            .into_iter()
-            .map(|deployment| {
-                let prediction = Prediction {
-                    table,
-                    policy,
-                    deployment,
-                    analysis: analysis.as_deref(),
-                    exported: &exported,
-                };
-                prediction.add_up_calls(profile)
-            })
-            .collect(),
-        no_store,
-    })
+        deployments: Deployment::ALL.into_iter().map(predict).collect(),
+        no_store: None,
+    }
 }
 
 /// The measurements behind a table.

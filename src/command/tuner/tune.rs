@@ -14,9 +14,9 @@ use crate::history::read_history;
 use crate::launch::absolute_utf8_path;
 use crate::least_budgets::least_budgets;
 use crate::{
-    CampaignAnalysis, DecisionOverrides, Export, MeasurementContext, Observer, TunerError,
+    CampaignAnalysis, DecisionOverrides, Export, Gain, MeasurementContext, Observer, TunerError,
     check_outputs_differ, companion_path, export_beside, export_path, measure_campaign,
-    probe_outputs, write_text,
+    predict_traffic_gain, probe_outputs, write_text,
 };
 
 /// The result of [`tune_campaign`].
@@ -38,6 +38,8 @@ pub struct Tuned {
     pub export: Export,
     /// The rules that are not deployed.
     pub withheld: Vec<Withheld>,
+    /// The time that the table would save the programs whose calls the campaign names; `None` if it names none.
+    pub gain: Option<Gain>,
 }
 
 /// Makes the missing measurements, fits, decides, and writes the table, the reports, and the export for the library.
@@ -198,6 +200,7 @@ pub fn decide_and_write(
     Ok(Tuned {
         export: export_beside(&whole, &output.table, &search, at.driver.as_deref(), policy)?,
         withheld: table.deployed_by(policy).1,
+        gain: predict_traffic_gain(&at.campaign, &table, &analysis),
         measured,
         analysis,
         table,

@@ -6,7 +6,9 @@ mod cost;
 use std::collections::BTreeMap;
 
 use campaign::{Campaign, ConfirmationMode};
-use fit::{DecideOptions, Exploration, FitError, FreshMeasurements, Trial, summarise_samples};
+use fit::{
+    DecideOptions, Exploration, FitError, FreshMeasurements, Stake, Trial, summarise_samples,
+};
 use vocabulary::{Candidate, Cell, Library, Pattern, Sample, Subject};
 
 use self::afford::{RemainingNeed, affordable_cells};
@@ -153,7 +155,7 @@ fn estimate_trials(
     };
     let full = launches_left(false);
     let (slice_of_new, slice_of_begun) = (slice(full), slice(launches_left(true)));
-    let stakes = confirmation.stakes();
+    let stakes = weigh_stakes(confirmation.stakes(), campaign);
     let turns = TurnCosts::from_history(campaign, history, patterns, &stakes);
     for trial in open {
         if let Some(rest) = rests.get_mut(&trial.cell) {
@@ -177,6 +179,24 @@ fn estimate_trials(
     (all, trials.collect())
 }
 
+/// Stakes by the share that calls like them have in the traffic that the campaign is for. The range between two sizes
+/// counts as their mean.
+fn weigh_stakes(mut stakes: Vec<Vec<Stake>>, campaign: &Campaign) -> Vec<Vec<Stake>> {
+    for series in &mut stakes {
+        let weights: Vec<f64> = series
+            .iter()
+            .map(|stake| campaign.stake_weight(&stake.cell))
+            .collect();
+        for (place, stake) in series.iter_mut().enumerate() {
+            let here = weights[place];
+            let next = weights.get(place + 1).copied().unwrap_or(here);
+            stake.here *= here;
+            stake.up_to_next *= f64::midpoint(here, next);
+        }
+    }
+    stakes
+}
+
 /// The samples of confirming launches in a campaign's scope, by pattern of calls, the campaign's own first.
 pub fn confirming_samples(
     campaign: &Campaign,
@@ -194,4 +214,34 @@ pub fn confirming_samples(
         (pattern, samples.filter(in_scope).cloned().collect())
     });
     by_pattern.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stakes_count_by_the_traffic_of_their_cells() {
+        let text = "name: x\nlauncher: simulated\nshapes: 4x4\ncollectives: bcast\nsizes: [64, 1K, 16K]\n\
+                    traffic:\n  - {collective: bcast, shape: 4x4, bytes: 1K, seconds: 3}\n  \
+                    - {collective: bcast, shape: 4x4, bytes: 64, seconds: 1}\n";
+        let campaign = Campaign::parse(text, "x.yaml".as_ref()).expect("valid");
+        let stake = |cell: &Cell| Stake {
+            cell: *cell,
+            call_seconds: None,
+            here: 1.0,
+            up_to_next: 2.0,
+        };
+        let series = campaign.cells().iter().map(stake).collect();
+        let weighed = weigh_stakes(vec![series], &campaign);
+        let found: Vec<(u64, f64, f64)> = weighed[0]
+            .iter()
+            .map(|known| (known.cell.bytes, known.here, known.up_to_next))
+            .collect();
+        // No calls are like the last one, which counts as 2 %.
+        assert_eq!(
+            found,
+            [(64, 0.25, 1.0), (1024, 0.75, 0.77), (16384, 0.02, 0.04)]
+        );
+    }
 }

@@ -27,7 +27,8 @@ pub(crate) struct GuidedSearch {
     pub(crate) undone: Vec<PlannedTask>,
     /// The number of measurements, each of a cell in a launch, of cells that are in no request any more.
     pub(crate) finished_measurements: u64,
-    /// The shares of the default's times that are at stake by the measurements so far, by collective and shape.
+    /// The shares of the default's times that are at stake by the measurements so far, by collective and shape, weighted
+    /// by the traffic that the campaign is for.
     pub(crate) stakes: BTreeMap<(Collective, CommShape), f64>,
 }
 
@@ -75,7 +76,10 @@ impl GuidedSearch {
             requests,
             undone,
             finished_measurements,
-            stakes: known.stakes_by_kind(|cell| (cell.collective, cell.shape)),
+            stakes: known.stakes_by_kind(
+                |cell| (cell.collective, cell.shape),
+                |cell| campaign.stake_weight(cell),
+            ),
         })
     }
 

@@ -18,7 +18,7 @@ use crate::LauncherConfig;
 use crate::definition::Definition;
 use crate::error::CAMPAIGN;
 use crate::validate::{self, Machine};
-use crate::{CampaignError, DefaultsVersion, Selection};
+use crate::{CampaignError, DefaultsVersion, ProgramCalls, Selection};
 
 /// The share of a campaign's budget that is reserved for confirming choices.
 const CONFIRMING_SHARE: f64 = 0.4;
@@ -85,6 +85,8 @@ pub struct Campaign {
     /// The number of nodes up to which the model extends the table; `None` if there are no entries for shapes that were
     /// not measured.
     pub extend_to_nodes: Option<u32>,
+    /// The calls of the programs that the campaign is for; empty if it is for any.
+    pub traffic: Vec<ProgramCalls>,
     /// The paths of the results.
     pub output: Output,
     /// Whether the file names the collectives.

@@ -46,6 +46,7 @@ pub(crate) struct Definition {
     pub(crate) pattern: Option<Pattern>,
     pub(crate) cache: Option<CacheState>,
     pub(crate) extend_to: Option<ExtendDefinition>,
+    pub(crate) traffic: Option<Vec<TrafficDefinition>>,
     pub(crate) output: Option<OutputDefinition>,
 }
 
@@ -250,6 +251,17 @@ pub(crate) struct RepetitionsDefinition {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ExtendDefinition {
     pub(crate) nodes: u32,
+}
+
+/// One entry of `traffic`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TrafficDefinition {
+    pub(crate) collective: Scalar,
+    pub(crate) shape: Scalar,
+    pub(crate) bytes: Option<Scalar>,
+    pub(crate) calls: Option<u64>,
+    pub(crate) seconds: f64,
 }
 
 /// `output`.

@@ -123,6 +123,7 @@ fn canonical_text(campaign: &Campaign) -> String {
         pattern,
         cache,
         extend_to_nodes,
+        traffic,
         output,
         names_collectives: _,
         defaults,
@@ -161,6 +162,7 @@ fn canonical_text(campaign: &Campaign) -> String {
         "pattern": (!pattern.is_together()).then_some(pattern.name()),
         "cache": cache,
         "extend_to": extend_to_nodes,
+        "traffic": (!traffic.is_empty()).then_some(traffic),
         "output": output_value(output),
     });
     versioned_text(*defaults, value)

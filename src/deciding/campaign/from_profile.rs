@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use libraries::LibraryName;
 use profile::{CallCost, CallShape, Profile, SizeClass};
 use schedule::Collective;
-use vocabulary::units::format_seconds;
 use vocabulary::{CommShape, Datatype, Operator};
 
 /// The part of the time in communication that the campaign's calls make up at least, if a table can serve so much.
@@ -59,15 +58,12 @@ pub fn profile_template(profile: &Profile, library: Option<&str>) -> Option<Stri
         .collect();
     let library = library.unwrap_or("auto");
     let known = LibraryName::ALL.map(LibraryName::name).join(", ");
-    let listed: String = calls.iter().map(describe_calls).collect();
+    let listed = traffic_text(&calls, datatype);
     Some(format!(
         "\
 # A campaign of colltune: what the programs of a profile call.
 # `colltune plan FILE` shows what it would do, `colltune tune FILE` does it.
 #
-# These calls take {share:.1} % of the time in communication that tables can serve, in seconds of all ranks together, without
-# the estimated waiting for late ranks:
-{listed}
 # Results go to .colltune/NAME.db, tables/NAME.yaml and reports/NAME.md.
 name: from-profile
 
@@ -85,6 +81,11 @@ collectives:
 datatype: {datatype}
 operator: {operator}
 
+# The calls take {share:.1} % of the time in communication that tables can serve: in seconds of all ranks together, without the
+# estimated waiting for late ranks. The budget goes first to what takes most of it, and `tune` ends with what the table would
+# save of it.
+traffic:
+{listed}
 # The time that measuring may take in all; with more time, more choices are confirmed.
 budget: 10m
 ",
@@ -120,25 +121,62 @@ fn measurable<'a>(call: &'a CallShape, tally: &'a CallCost) -> Option<Measurable
     })
 }
 
-/// A line about calls.
-fn describe_calls(calls: &MeasurableCalls<'_>) -> String {
-    let MeasurableCalls {
-        collective,
-        shape,
-        tally,
-        seconds,
-        ..
-    } = calls;
-    let bytes = if collective.has_data() {
-        format!(" of {:.0} bytes", tally.mean_bytes())
-    } else {
-        String::new()
+/// What one entry of `traffic` is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct EntryKey {
+    collective: Collective,
+    shape: CommShape,
+    size: Option<SizeClass>,
+}
+
+/// The calls of an entry of `traffic`.
+#[derive(Clone, Debug, Default)]
+struct EntrySum {
+    cost: CallCost,
+    seconds: f64,
+}
+
+/// The entries of `traffic`, those with the most seconds first.
+fn traffic_text(calls: &[MeasurableCalls<'_>], datatype: Datatype) -> String {
+    let mut sums: BTreeMap<EntryKey, EntrySum> = BTreeMap::new();
+    for of_shape in calls {
+        let key = EntryKey {
+            collective: of_shape.collective,
+            shape: of_shape.shape,
+            size: of_shape.call.bytes,
+        };
+        let sum = sums.entry(key).or_default();
+        sum.cost.add_calls(of_shape.tally);
+        sum.seconds += of_shape.seconds;
+    }
+    let mut entries: Vec<(EntryKey, EntrySum)> = sums.into_iter().collect();
+    entries.sort_by(|(_, one), (_, other)| other.seconds.total_cmp(&one.seconds));
+    let line = |(key, sum): &(EntryKey, EntrySum)| {
+        let EntryKey {
+            collective, shape, ..
+        } = key;
+        let bytes = if collective.has_data() {
+            let bytes = measured_bytes(*collective, &sum.cost, datatype);
+            format!("bytes: {bytes}, ")
+        } else {
+            String::new()
+        };
+        let (count, seconds) = (sum.cost.calls, sum.seconds);
+        format!(
+            "  - {{collective: {collective}, shape: {shape}, {bytes}calls: {count}, seconds: {seconds:.9}}}\n"
+        )
     };
-    format!(
-        "# {}: {} calls of {collective}{bytes} on {shape}\n",
-        format_seconds(*seconds),
-        tally.calls
-    )
+    entries.iter().map(line).collect()
+}
+
+/// The size at which a campaign measures calls: their mean length, of whole elements.
+fn measured_bytes(collective: Collective, cost: &CallCost, datatype: Datatype) -> u64 {
+    let unit = if collective.is_reduction() {
+        datatype.size_bytes()
+    } else {
+        1
+    };
+    (cost.mean_bytes().round() as u64).next_multiple_of(unit)
 }
 
 /// The key `sizes`, or nothing without collectives that have sizes.
@@ -161,14 +199,9 @@ fn sizes_text(calls: &[MeasurableCalls<'_>], datatype: Datatype) -> String {
     }
     let mut text = "sizes:\n".to_owned();
     for (collective, of_collective) in classes {
-        let unit = if collective.is_reduction() {
-            datatype.size_bytes()
-        } else {
-            1
-        };
         let sizes: BTreeSet<u64> = of_collective
             .values()
-            .map(|tally| (tally.mean_bytes().round() as u64).next_multiple_of(unit))
+            .map(|tally| measured_bytes(collective, tally, datatype))
             .collect();
         let sizes: Vec<String> = sizes.iter().map(ToString::to_string).collect();
         text += &format!("  {collective}: [{}]\n", sizes.join(", "));

@@ -30,6 +30,7 @@ mod launching;
 mod natives;
 mod problem;
 mod template;
+mod traffic;
 mod validate;
 
 pub use campaign::{
@@ -42,3 +43,4 @@ pub use from_profile::profile_template;
 pub use launching::{LauncherConfig, SimulatedOptions};
 pub(crate) use problem::Problem;
 pub use template::{REFERENCE, init_template};
+pub use traffic::ProgramCalls;

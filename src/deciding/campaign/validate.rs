@@ -7,6 +7,7 @@ mod output;
 mod selection;
 mod shapes;
 mod sizes;
+mod traffic;
 
 pub(crate) use output::{list_inputs, refuse_replaced_inputs};
 pub(crate) use shapes::auto_shapes;
@@ -143,6 +144,7 @@ pub(crate) fn check_definition(
         synchronisation: definition.synchronisation.unwrap_or_default(),
         cache: validator.check_cache(definition.cache, &launcher)?,
         extend_to_nodes: validator.check_extension(definition.extend_to.as_ref())?,
+        traffic: validator.check_traffic(definition.traffic.as_ref())?,
         output: validator.check_output(&name, definition.output.as_ref())?,
         name,
         library,

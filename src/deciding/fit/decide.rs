@@ -149,7 +149,7 @@ pub(crate) fn decide_cells_of_grid(
                     .iter()
                     .copied()
                     .filter(|s| !failed.contains(&s.candidate))
-                    .filter(|s| can_use_candidate(library, cell, &s.candidate, operators))
+                    .filter(|s| gives_right_results(library, cell, &s.candidate, operators))
                     .collect();
                 decide_alone(
                     *cell,
@@ -222,12 +222,24 @@ pub(crate) fn operator_classes(
     }
 }
 
-/// Whether a candidate may be used in the cell with these operators. The library's name, `library`, determines which of
-/// its own algorithms are right for operators that do not commute.
+/// Whether a candidate may be chosen in the cell for these operators: it gives right results, and what is measured of it
+/// is true of elements of any size, since a table's rules are for sizes in bytes.
+pub fn can_use_candidate(
+    library: &str,
+    cell: &Cell,
+    candidate: &Candidate,
+    operators: Operators,
+) -> bool {
+    gives_right_results(library, cell, candidate, operators)
+        && cell.is_true_of_all_elements(candidate)
+}
+
+/// Whether a candidate gives right results in the cell with these operators. The library's name, `library`, determines
+/// which of its own algorithms are right for operators that do not commute.
 ///
 /// An algorithm that passes some operators on to another algorithm may be used for all operators; for noncommutative
 /// operators alone, only an algorithm that handles them itself.
-pub fn can_use_candidate(
+fn gives_right_results(
     library: &str,
     cell: &Cell,
     candidate: &Candidate,
@@ -276,11 +288,17 @@ fn decide_alone(
     };
     let (ranking, confidence) =
         ranking::rank_candidates(&cell, admitted, default, machine, options);
-    let best = ranking.iter().find_map(|ranked| ranked.speedup);
+    let best = ranking
+        .iter()
+        .find_map(|ranked| Some((&ranked.candidate, ranked.speedup?)));
     let verdict = if ranking.iter().any(|ranked| ranked.acceptable) {
         Verdict::Fastest
-    } else if let Some(best) = best {
-        verdict_without_choice(&best, options)
+    } else if let Some((candidate, speedup)) = best {
+        if options.is_decisive_speedup(&speedup) && !cell.is_true_of_all_elements(candidate) {
+            Verdict::TypesDisagree
+        } else {
+            verdict_without_choice(&speedup, options)
+        }
     } else {
         Verdict::NoRival
     };

@@ -23,7 +23,8 @@ struct RankedSummary<'s> {
 /// candidates with [too few launches](has_enough_launches), then those that cannot be compared. Returns also the
 /// confidence that the acceptable candidates beat the default, or that none does.
 ///
-/// A candidate with too few launches is not chosen, however fast it looks. Of candidates that beat the default and are
+/// A candidate with too few launches is not chosen, however fast it looks, and neither is one that is only measured for
+/// elements of this size ([`Cell::is_true_of_all_elements`]). Of candidates that beat the default and are
 /// the same schedule, only the simplest is acceptable; their times are not merged.
 pub(crate) fn rank_candidates(
     cell: &Cell,
@@ -53,7 +54,8 @@ pub(crate) fn rank_candidates(
                 behind_fastest: 0.0,
                 predicted_seconds: machine.and_then(|m| predicted_seconds(m, cell, candidate)),
                 beats_default: is_known(summary)
-                    && speedup.is_some_and(|speedup| options.is_decisive_speedup(&speedup)),
+                    && speedup.is_some_and(|speedup| options.is_decisive_speedup(&speedup))
+                    && cell.is_true_of_all_elements(candidate),
                 acceptable: false,
                 tolerable: false,
             };

@@ -65,9 +65,9 @@ pub enum Verdict {
     #[error("the difference between the default and the best other candidate may be noise")]
     WithinNoise,
     /// A candidate beats the default here, but none is acceptable for every datatype, operator and distribution measured
-    /// at this size, among which tables do not distinguish.
+    /// at this size, among which tables do not distinguish; or it sends other messages for shorter elements.
     #[error(
-        "no single candidate is good enough for every datatype, operator and distribution measured"
+        "no single candidate is good enough for every datatype, operator and distribution of this size"
     )]
     TypesDisagree,
     /// The candidate is chosen for all sizes and distributions on this shape, among which tables do not distinguish: it

@@ -20,10 +20,7 @@ impl Table {
     /// or on other nodes is left out.
     #[must_use]
     pub fn join_with_replaced(self, before: Option<&Self>) -> Self {
-        let kept = before.filter(|before| {
-            let (old, new) = (&before.provenance, &self.provenance);
-            old.library == new.library && old.has_same_nodes(new)
-        });
+        let kept = before.filter(|before| self.is_for_same_system(before));
         if !self.is_of_nonblocking_calls() {
             let nonblocking = kept.and_then(|table| table.nonblocking.clone());
             return Self {
@@ -50,9 +47,18 @@ impl Table {
         }
     }
 
-    /// The part of a table that decisions like this one's replace in [`Self::join_with_replaced`], if there is one.
+    /// Whether both tables are for one library, and for nodes of one type.
+    fn is_for_same_system(&self, other: &Self) -> bool {
+        let (own, others) = (&self.provenance, &other.provenance);
+        own.library == others.library && others.has_same_nodes(own)
+    }
+
+    /// The part of a table that decisions like this one's replace in [`Self::join_with_replaced`], if there is one; all of a
+    /// table for another library or type of node.
     pub fn replaced_part<'t>(&self, before: &'t Self) -> Option<&'t Self> {
-        if self.is_of_nonblocking_calls() {
+        if !self.is_for_same_system(before) {
+            Some(before)
+        } else if self.is_of_nonblocking_calls() {
             before.nonblocking.as_deref()
         } else {
             Some(before).filter(|table| !table.is_of_nonblocking_calls())

@@ -16,6 +16,9 @@ use crate::{Candidate, Cell, MOCKUPS, Parameters, Through};
 /// The most answers of [`Cell::simplest_alike`] that are kept. A question with 40 candidates takes about 10 KiB.
 const MOST_ANSWERS: usize = 4096;
 
+/// The most ranks on which [`Cell::is_true_of_all_elements`] compares schedules.
+const MOST_COMPARED_RANKS: u32 = 1 << 20;
+
 type Question = (Cell, Vec<Candidate>);
 
 static ANSWERS: LazyLock<Mutex<HashMap<Question, Vec<usize>>>> = LazyLock::new(Mutex::default);
@@ -75,6 +78,45 @@ impl Cell {
         }
         let simplest = self.simplest_alike(&[one, other]);
         simplest[0] == simplest[1]
+    }
+
+    /// Whether what is measured of a candidate here is true of elements of any size: whether the messages of one of our
+    /// algorithms go the same ways as those of as many bytes of single-byte elements. Where an algorithm divides a vector
+    /// of fewer elements than pieces, they do not. Longer elements than those measured only leave out messages. Of no concern where data is moved in bytes, and where the division
+    /// among the ranks is that of the call itself, as in a reduce_scatter. Of other candidates it is not known, and shapes
+    /// of more ranks than [`MOST_COMPARED_RANKS`], on which nothing is measured, are not looked at.
+    pub fn is_true_of_all_elements(&self, candidate: &Candidate) -> bool {
+        let Some((name, parameters)) = candidate.as_ours() else {
+            return true;
+        };
+        let Some(algorithm) = schedule::find_algorithm(name) else {
+            return true;
+        };
+        let combines_whole_vectors = matches!(
+            self.collective,
+            Collective::Reduce | Collective::Allreduce | Collective::Scan | Collective::Exscan
+        );
+        let request = self.schedule_request(parameters);
+        // No algorithm divides a vector into more pieces, but for a number of blocks that is given; blocks of a given size
+        // are never shorter than an element.
+        let blocks = parameters.blocks.unwrap_or(1).max(1);
+        let most_pieces = 2 * u64::from(self.shape.ranks()).saturating_mul(blocks.into());
+        let is_compared = combines_whole_vectors && self.shape.ranks() <= MOST_COMPARED_RANKS;
+        if !is_compared || request.units >= most_pieces {
+            return true;
+        }
+        let finest = Request {
+            units: self.bytes,
+            ..request
+        };
+        let schedules = [request, finest].map(|request| Schedule::new(algorithm, &request));
+        match schedules {
+            [Ok(as_measured), Ok(of_bytes)] => {
+                schedule::have_same_messages(&as_measured, &of_bytes)
+            }
+            // What cannot serve the call is left out elsewhere.
+            _ => true,
+        }
     }
 
     /// Whether a candidate can have been measured here: it is of the cell's collective, and, if it is ours, its

@@ -141,7 +141,20 @@ fn format_saving(seconds: f64) -> String {
     format!("{sign}{}", format_seconds(seconds.abs()))
 }
 
-fn describe_deployment(gain: &DeploymentGain, top: usize) -> String {
+/// What a table would save of the calls that its campaign names, in a few lines.
+pub(super) fn summarize_gain(gain: &Gain) -> String {
+    let seconds = format_seconds(gain.seconds);
+    let mut lines = vec![format!(
+        "Of {seconds} in the calls that the campaign names (`traffic`), of all ranks together:"
+    )];
+    for deployment in &gain.deployments {
+        lines.extend(describe_sums(deployment));
+    }
+    lines.join("\n")
+}
+
+/// The sums of a deployment, a line each.
+fn describe_sums(gain: &DeploymentGain) -> Vec<String> {
     let way = match gain.deployment {
         Deployment::Colltune => "Through colltune (libcolltune)",
         Deployment::Library => "Through the library's own settings (exports)",
@@ -176,6 +189,11 @@ fn describe_deployment(gain: &DeploymentGain, top: usize) -> String {
             format_saving(gain.unknown_waiting_at_most_seconds)
         ));
     }
+    lines
+}
+
+fn describe_deployment(gain: &DeploymentGain, top: usize) -> String {
+    let mut lines = describe_sums(gain);
     if !gain.calls.is_empty() {
         let rows = gain.calls.iter().take(top).map(call_row);
         let columns = "collective | communicator | bytes> | calls> | seconds> | waiting> | choice | speed-up> | interval | \

@@ -5,10 +5,11 @@ use answers::{Measured, SubmittedLaunch, TunedFiles};
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Lack;
-use tuner::{SampleOrigin, Tuned};
+use tuner::{Gain, SampleOrigin, Tuned};
 
 use super::campaign::CampaignArgs;
 use super::detached::{self, StoreOutcome};
+use super::gain::summarize_gain;
 use super::{Answer, CliError, Console};
 use crate::events::EventsArg;
 use crate::interrupt;
@@ -31,6 +32,9 @@ use crate::progress::ProgressDisplay;
 /// Exits with 0 also if the default is the best everywhere. With --require-confirmed, exits with 1 if decisions rest on
 /// too few launches. The default then stays wherever another candidate was not confirmed for lack of time, and the
 /// summary says the least `budget` needed.
+///
+/// If the campaign names the calls of programs (`traffic`, as in campaigns of `colltune init --profile`), measures first
+/// where these spend most time, and ends with the seconds that the table would save them.
 ///
 /// Rules that the site deploys for every job, by variables, files of settings or a preloaded library, are overridden
 /// while measuring, and a note says so.
@@ -113,6 +117,9 @@ impl TuneArgs {
             if let Some(export) = tuned.export.describe() {
                 console.remark(format_args!("export: {export}"))?;
             }
+            if let Some(gain) = &tuned.gain {
+                console.remark(summarize_gain(gain))?;
+            }
         }
         // An old export beside a new table would still be applied by the library, so that is an error after all.
         for warning in tuned.export.warnings(&tuned.table.provenance.library) {
@@ -190,6 +197,8 @@ pub(super) struct Outcome<'a> {
     withheld: usize,
     /// Warnings about the measurements, as sentences.
     warnings: &'a [String],
+    /// The time that the table would save the calls that the campaign names as `traffic`; null if it names none.
+    gain: Option<&'a Gain>,
 }
 
 impl<'a> Outcome<'a> {
@@ -216,6 +225,7 @@ impl<'a> Outcome<'a> {
             confirmed: analysis.has_enough_launches(),
             withheld: tuned.withheld.len(),
             warnings: &tuned.table.provenance.warnings,
+            gain: tuned.gain.as_ref(),
         }
     }
 }

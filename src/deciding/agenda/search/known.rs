@@ -87,8 +87,13 @@ impl KnownMeasurements {
     }
 
     /// What is at stake by the measurements so far, by kind of cell: the share of the default's time that the fastest
-    /// candidate saves, on average over the cells in which candidates were compared with the default.
-    pub fn stakes_by_kind<K: Ord>(&self, kind: impl Fn(&Cell) -> K) -> BTreeMap<K, f64> {
+    /// candidate saves, times the weight of the cell, on average over the cells in which candidates were compared with the
+    /// default.
+    pub fn stakes_by_kind<K: Ord>(
+        &self,
+        kind: impl Fn(&Cell) -> K,
+        weight: impl Fn(&Cell) -> f64,
+    ) -> BTreeMap<K, f64> {
         let mut savings: BTreeMap<K, Vec<f64>> = BTreeMap::new();
         for cell in self.compared_cells() {
             let standings = self.standings(cell);
@@ -96,7 +101,7 @@ impl KnownMeasurements {
             savings
                 .entry(kind(cell))
                 .or_default()
-                .push((1.0 - fastest).max(0.0));
+                .push((1.0 - fastest).max(0.0) * weight(cell));
         }
         let averages = savings
             .into_iter()

@@ -137,7 +137,7 @@ pub(crate) fn auto_shapes(cores: u32) -> impl Iterator<Item = CommShape> {
     all.into_iter().map(|ppn| CommShape { nodes: 1, ppn })
 }
 
-fn parse_shape(text: &str) -> Option<CommShape> {
+pub(super) fn parse_shape(text: &str) -> Option<CommShape> {
     let (nodes, ppn) = text.split_once('x')?;
     Some(CommShape {
         nodes: nodes.trim().parse().ok()?,

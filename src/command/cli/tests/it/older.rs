@@ -309,7 +309,21 @@ fn an_interrupted_old_campaign_is_continued() {
     let (found_orders, then) = (orders(&table), orders(&expected));
     assert!(!found_orders.is_empty() && found_orders.iter().all(|line| *line == "order: block"));
     assert!(then.is_empty(), "{then:?}");
-    assert_eq!(of_commutative(&table), of_commutative(&expected));
+    // Of an allreduce of one double on four ranks other candidates are compared now: those whose messages are the same for
+    // elements of all sizes. The choice is the same; the launches, and so the default's time, are not.
+    let without_single_double = |text: &str| {
+        let mut entries = of_commutative(text);
+        for (collective, entry) in &mut entries {
+            if *collective == Collective::Allreduce {
+                entry.measured.retain(|point| point.bytes != 8);
+            }
+        }
+        entries
+    };
+    assert_eq!(
+        without_single_double(&table),
+        without_single_double(&expected)
+    );
     assert!(decides_for_others(&expected) && !decides_for_others(&table));
     // Nothing is left to do.
     let again = place.run(&["tune", "campaign.yaml", "--json"]).json();

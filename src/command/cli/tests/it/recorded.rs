@@ -240,7 +240,7 @@ fn a_campaign_is_made_of_what_programs_call() {
         .good();
     let text = place.read("calls.yaml");
     for line in [
-        "# 2.25 s: 4000 calls of allreduce of 80 bytes on 1x4",
+        "  - {collective: allreduce, shape: 1x4, bytes: 80, calls: 4000, seconds: 2.250000000}",
         "shapes: [1x4]",
         "  - allreduce",
         "  allreduce: [80]",
@@ -253,6 +253,7 @@ fn a_campaign_is_made_of_what_programs_call() {
     }
     let campaign = campaign::Campaign::parse(&text, "calls.yaml".as_ref()).unwrap();
     assert_eq!(campaign.cells().len(), 1);
+    assert_eq!(campaign.traffic.len(), 1);
     // Shapes of several nodes need to know these.
     assert!(!text.contains("hostfile"), "{text}");
     place

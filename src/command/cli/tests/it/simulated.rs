@@ -579,3 +579,38 @@ fn compares_the_default_with_itself(campaign: &str) {
     );
     assert!(!place.read("tables/small.yaml").contains("placebo"));
 }
+
+/// What programs call decides what is measured first, and what `tune` says at the end.
+#[test]
+fn traffic_is_confirmed_first_and_its_gain_is_told() {
+    let campaign = |traffic: &str, budget: &str| {
+        format!(
+            "name: busy\nlauncher: {{simulated: {{machine: fat-tree.yaml}}}}\nshapes: 4x4\n\
+             collectives: [bcast, allreduce, allgather]\nsizes: 64..64K x4\ncandidates: {{exclude: ['*/leaders*']}}\n\
+             parameters: {{through: mpi}}\nrepetitions: {{slice: 20ms}}\nbudget: {budget}\n{traffic}"
+        )
+    };
+    let traffic =
+        "traffic: [{collective: allreduce, shape: 4x4, bytes: 4K, calls: 100, seconds: 8}]\n";
+    let tuned = |text: String| {
+        let place = place(&text);
+        let outcome = simulated(place.run_line("tune campaign.yaml --json")).json();
+        let table = table::Table::load(&place.path("tables/busy.yaml")).unwrap();
+        (outcome, table)
+    };
+    let (whole, table) = tuned(campaign(traffic, "10h"));
+    let colltune = &whole["gain"]["deployments"][0];
+    assert_eq!(whole["gain"]["seconds"], 8.0, "{whole}");
+    let call = &colltune["calls"][0];
+    assert_eq!(call["interval_from"], "store", "{whole}");
+    let [saved, speedup] = ["saved_seconds", "speedup"].map(|key| call[key].as_f64().unwrap());
+    assert!(
+        speedup > 1.05 && (saved - 8.0 * (1.0 - 1.0 / speedup)).abs() < 1e-9,
+        "{whole}"
+    );
+    assert_eq!(colltune["saved_seconds"], call["saved_seconds"], "{whole}");
+    // With time for everything, traffic changes no decision.
+    let (plain, of_any) = tuned(campaign("", "10h"));
+    assert_eq!(plain["gain"], serde_json::Value::Null);
+    assert_eq!(table.collectives, of_any.collectives);
+}

@@ -5,6 +5,58 @@ use std::path::Path;
 use crate::errors::check;
 
 #[test]
+fn traffic_is_refused_where_it_cannot_be_traffic() {
+    let entry = |entry: &str| format!("name: x\ntraffic:\n  - {{{entry}}}\n");
+    check("name: x\ntraffic: []\n", (2, 10), "traffic", "empty", "");
+    check(
+        &entry("collective: alreduce, shape: 1x2, bytes: 8, seconds: 1"),
+        (3, 18),
+        "traffic[0].collective",
+        "`alreduce`",
+        "did you mean `allreduce`?",
+    );
+    check(
+        &entry("collective: bcast, shape: 1x1, bytes: 8, seconds: 1"),
+        (3, 32),
+        "traffic[0].shape",
+        "nodes x ranks per node",
+        "",
+    );
+    check(
+        &entry("collective: bcast, shape: 1x2, bytes: 8 apples, seconds: 1"),
+        (3, 44),
+        "traffic[0].bytes",
+        "not a size",
+        "",
+    );
+    check(
+        &entry("collective: bcast, shape: 1x2, seconds: 1"),
+        (3, 5),
+        "traffic[0]",
+        "`bytes`",
+        "",
+    );
+    check(
+        &entry("collective: barrier, shape: 1x2, bytes: 8, seconds: 1"),
+        (3, 39),
+        "traffic[0].bytes",
+        "barrier has no sizes",
+        "remove the key",
+    );
+    for seconds in ["0", "-1", ".nan", ".inf"] {
+        check(
+            &entry(&format!(
+                "collective: bcast, shape: 1x2, bytes: 8, seconds: {seconds}"
+            )),
+            (3, 56),
+            "traffic[0].seconds",
+            "above 0",
+            "",
+        );
+    }
+}
+
+#[test]
 fn invalid_values_are_refused() {
     check(
         "name: a/b\n",

@@ -348,6 +348,42 @@ fn failed_and_unknown_candidates_are_not_chosen() {
     );
 }
 
+/// With a single `double` the ring has one piece with data and three without; programs may have two `float`s.
+#[test]
+fn what_is_true_of_one_size_of_elements_alone_is_not_chosen() {
+    let decide = |bytes: u64, datatype: Datatype, candidate: Candidate| {
+        let cell = Cell {
+            datatype,
+            ..allreduce(4, bytes)
+        };
+        let times: [(Candidate, &[f64]); 2] =
+            [(Candidate::Default, &[1.0; 6]), (candidate, &[0.5; 6])];
+        let found = decided(&launches(cell, &times), &[]).remove(0);
+        (found.chosen, found.verdict)
+    };
+    let kept = (Candidate::Default, Verdict::TypesDisagree);
+    let chosen = (ring(), Verdict::Fastest);
+    for (bytes, datatype, expected) in [
+        (8, Datatype::Float64, &kept),
+        (24, Datatype::Float64, &kept),
+        (32, Datatype::Float64, &chosen),
+        (8, Datatype::Float32, &kept),
+        (16, Datatype::Float32, &chosen),
+    ] {
+        assert_eq!(
+            &decide(bytes, datatype, ring()),
+            expected,
+            "{bytes} {datatype:?}"
+        );
+    }
+    // It sends whole vectors.
+    let whole = ours("allreduce/recursive_doubling", None);
+    assert_eq!(
+        decide(8, Datatype::Float64, whole.clone()),
+        (whole, Verdict::Fastest)
+    );
+}
+
 #[test]
 fn without_common_launches_nothing_is_chosen() {
     let cell = Subject::Cell(allreduce(4, CELL));

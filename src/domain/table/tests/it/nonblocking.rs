@@ -62,6 +62,9 @@ fn each_campaign_replaces_its_own_rules() {
         later.clone().join_with_replaced(Some(&other)).nonblocking,
         None
     );
+    assert_eq!(decided().replaced_part(&other), Some(&other));
+    let alone_again = decided().join_with_replaced(Some(&other));
+    assert!(alone_again.collectives.is_empty());
     // Without rules for blocking calls, the file has none.
     let alone = decided().join_with_replaced(None);
     assert!(alone.collectives.is_empty());

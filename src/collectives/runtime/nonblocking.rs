@@ -494,7 +494,7 @@ impl Dispatcher {
     ) -> Option<(&'a Version, &'a Arc<CommunicatorRules>)> {
         let section = attached.version.nonblocking.as_deref();
         let own = section.zip(attached.nonblocking.as_ref());
-        own.filter(|(section, _)| section.deployed.collectives.contains_key(&collective))
+        own.filter(|(version, _)| version.deployed.collectives.contains_key(&collective))
             .or_else(|| {
                 let forced = (&*attached.version, &attached.rules);
                 self.force.nonblocking.then_some(forced)

@@ -87,13 +87,12 @@ pub(crate) fn check_section(place: &Place<'_>, around: &Table, section: &Table) 
         let key = "collectives";
         return Err(place.problem_here(Problem::Empty { key, remedy }));
     }
-    for (collective, entries) in &section.collectives {
+    for (&collective, entries) in &section.collectives {
         let place = place.key(collective.name());
-        if !NONBLOCKING.contains(collective) {
-            let collective = *collective;
+        if !NONBLOCKING.contains(&collective) {
             return Err(place.at_key(Problem::NoNonblockingRules { collective }));
         }
-        check_candidates(&place.key("shapes"), *collective, entries)?;
+        check_candidates(&place.key("shapes"), collective, entries)?;
     }
     Ok(())
 }

@@ -158,7 +158,7 @@ impl Validator<'_> {
         let field = Field::from_key("parameters");
         let given = given.cloned().unwrap_or_default();
         let through = self.check_transports(&field.key("through"), given.through)?;
-        let is_shared = |through: &Vec<Through>| through.contains(&Through::Shared);
+        let is_shared = |named: &Vec<Through>| named.contains(&Through::Shared);
         if pattern.is_nonblocking() && through.as_ref().is_some_and(is_shared) {
             return Err(self.value_error(&field.key("through"), Problem::SharedNonblocking));
         }

@@ -78,7 +78,9 @@ typedef struct colltune_decision {
  *
  * Environment variables change this; they must be the same on all ranks. COLLTUNE_UNCONFIRMED=1 also uses
  * rules that are not confirmed. COLLTUNE_MIN_CONFIDENCE=low, medium or high uses rules of that confidence or
- * more. COLLTUNE_EXTRAPOLATE=1 uses the rules of the nearest shape on shapes that were not measured. If no
+ * more. COLLTUNE_EXTRAPOLATE=1 uses the rules of the nearest shape on shapes that were not measured.
+ * COLLTUNE_NUMERICS=independent_of_placement or independent_of_size, or both with a comma between them, uses
+ * only rules for reductions whose bits do not depend on that; calls left to the library carry no promise. If no
  * rule of a table is used, a line on standard error says so. With COLLTUNE_FORCE=1 a table is also used with
  * another library, version or CPU or on other networks than it was made for, and a line on standard error says
  * so; =library, =version, =cpu, =networks or =accelerators, or several with commas between them, forces these

@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use schedule::{Algorithm, Collective, Parameter};
-use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
+use table::{
+    Confidence, Deployments, Numerics, Operators, Provenance, Rule, RuleSource, ShapeRules, Table,
+};
 use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 
 /// The text of a table for a library and any CPU; `collectives` is the text of its collectives.
@@ -84,6 +86,7 @@ pub fn provenance_for(library: Library) -> Provenance {
         pattern: Pattern::Together,
         distributions: Vec::new(),
         min_confidence: Confidence::Medium,
+        numerics: Numerics::default(),
         warnings: Vec::new(),
     }
 }

@@ -8,7 +8,7 @@ use environment::force::{self, Force};
 use environment::shared_memory;
 use files::{MOST_QUOTED, Plain, quoted};
 use runtime::{ATTACH_AFTER_BYTES, Loaded, RuntimeError, Settings};
-use table::{Confidence, Policy};
+use table::{Confidence, Numerics, Policy};
 use vocabulary::units::parse_bytes;
 
 /// The value of a variable that is set and not empty. `None` in a setuid or similar program, because its caller must
@@ -89,7 +89,7 @@ fn shared_memory_limit() -> Result<u64, RuntimeError> {
     })
 }
 
-/// `COLLTUNE_MIN_CONFIDENCE`, `COLLTUNE_UNCONFIRMED` and `COLLTUNE_EXTRAPOLATE`.
+/// `COLLTUNE_MIN_CONFIDENCE`, `COLLTUNE_UNCONFIRMED`, `COLLTUNE_EXTRAPOLATE` and `COLLTUNE_NUMERICS`.
 fn policy_from_variables() -> Result<Policy, RuntimeError> {
     let name = "COLLTUNE_MIN_CONFIDENCE";
     let least = |value: OsString| {
@@ -104,7 +104,22 @@ fn policy_from_variables() -> Result<Policy, RuntimeError> {
         min_confidence: variable_value(name).map(least).transpose()?,
         unconfirmed: read_switch("COLLTUNE_UNCONFIRMED")?,
         extrapolate: read_switch("COLLTUNE_EXTRAPOLATE")?,
+        numerics: required_numerics()?,
     })
+}
+
+/// `COLLTUNE_NUMERICS`: what the bits of reductions must not depend on.
+fn required_numerics() -> Result<Option<Numerics>, RuntimeError> {
+    let name = "COLLTUNE_NUMERICS";
+    let parse = |value: OsString| {
+        let known = value.to_str().and_then(|text| text.parse().ok());
+        known.ok_or_else(|| RuntimeError::Variable {
+            name,
+            value: quoted(&value.to_string_lossy(), MOST_QUOTED),
+            expected: Numerics::EXPECTED,
+        })
+    };
+    variable_value(name).map(parse).transpose()
 }
 
 /// A variable that is 0, 1 or not set; other values are refused, so that a typing error has no silent effect.

@@ -112,15 +112,20 @@ impl StartSettings {
     }
 
     /// Whether there are settings that would have an effect only if forcing were allowed: a forced algorithm, or a
-    /// rules file of the component that obeys forcing, if its setting is kept.
-    pub fn is_forced_in_vain(&self, is_kept: impl Fn(&str) -> bool) -> bool {
+    /// rules file of the component that obeys forcing.
+    pub fn is_forced_in_vain(&self) -> bool {
         let is_own = |setting: &str| {
             let mut libraries = LibraryName::ALL.iter();
             libraries.any(|library| library.facts().rules_setting == setting)
         };
         let mut rules = self.rules.iter();
-        let has_rules = rules.any(|rules| is_own(rules.setting) && is_kept(rules.setting));
+        let has_rules = rules.any(|rules| is_own(rules.setting));
         !self.is_forcing_allowed && (self.is_any_forced || has_rules)
+    }
+
+    /// Whether the library would read a file that a setting names.
+    pub fn names_rules(&self, setting: &str) -> bool {
+        self.rules.iter().any(|rules| rules.setting == setting)
     }
 }
 

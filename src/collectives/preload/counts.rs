@@ -1,6 +1,8 @@
-//! Counts and times of the collectives that tables do not decide about, while a summary is asked for.
+//! Counts and times of the collectives that tables do not decide about, while a summary or a line about the
+//! job is asked for.
 //!
-//! Without one, a call costs what it takes to find that out, and is passed on. With one, threads count one after the other.
+//! Without these, a call costs what it takes to find that out, and is passed on. With them, threads count one after the
+//! other; with a line alone, the clock is not read, and requests of nonblocking collectives are not followed.
 //! Nothing is locked during a call of the library: other threads may call it meanwhile, and the program's own functions may
 //! run in it, such as an error handler, and call MPI. A request that one thread completes may be another's at once; its
 //! time may then count for a message.
@@ -24,13 +26,15 @@ pub(crate) type Word = usize;
 /// An address of one request or of an array of them.
 pub(crate) type Requests = *mut ffi::MPI_Request;
 
-/// The counts of this process; null unless a summary is asked for and MPI is in use.
+/// The counts of this process; null unless a summary or a line is asked for and MPI is in use.
 static COUNTS: AtomicPtr<Counts> = AtomicPtr::new(std::ptr::null_mut());
 
 /// What is counted.
 #[derive(Debug, Default)]
 pub(crate) struct Counts {
     calls: Mutex<UnservedCalls>,
+    /// Whether the time in calls is measured.
+    is_timed: bool,
 }
 
 /// The counts in use.
@@ -40,10 +44,13 @@ pub(crate) fn counts() -> Option<&'static Counts> {
     unsafe { COUNTS.load(Ordering::Acquire).as_ref() }
 }
 
-/// Starts to count.
-pub(crate) fn start_counting() {
-    let counts = Box::into_raw(Box::<Counts>::default());
-    COUNTS.store(counts, Ordering::Release);
+/// Starts to count, and to measure the time in calls if that `is_timed`.
+pub(crate) fn start_counting(is_timed: bool) {
+    let counts = Box::new(Counts {
+        is_timed,
+        ..Counts::default()
+    });
+    COUNTS.store(Box::into_raw(counts), Ordering::Release);
 }
 
 /// Stops counting, and returns what was counted.
@@ -74,7 +81,7 @@ impl Counts {
         _on: Word,
         call: impl FnOnce() -> c_int,
     ) -> c_int {
-        let timed = TimedCall::make(call);
+        let timed = self.make_call(call);
         self.lock_calls().add_calls(collective, 1, timed.seconds);
         timed.code
     }
@@ -91,13 +98,13 @@ impl Counts {
         request: Word,
         call: impl FnOnce() -> c_int,
     ) -> c_int {
-        let timed = TimedCall::make(call);
+        let timed = self.make_call(call);
         // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded;
         // what a library returns is valid.
         let expected = unsafe {
             timed
                 .returned_request(request)
-                .filter(|request| !has_ended(*request))
+                .filter(|request| self.is_timed && !has_ended(*request))
         };
         let mut calls = self.lock_calls();
         calls.add_calls(collective, 1, timed.seconds);
@@ -120,7 +127,7 @@ impl Counts {
         request: Word,
         call: impl FnOnce() -> c_int,
     ) -> c_int {
-        let timed = TimedCall::make(call);
+        let timed = self.make_call(call);
         let mut calls = self.lock_calls();
         calls.add_calls(collective, 0, timed.seconds);
         // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded.
@@ -155,7 +162,7 @@ impl Counts {
         let Some(given) = (unsafe { self.find_collectives(count, requests) }) else {
             return call();
         };
-        let timed = TimedCall::make(call);
+        let timed = self.make_call(call);
         let mut calls = self.lock_calls();
         calls.start(&given, timed.seconds, timed.code == 0);
         timed.code
@@ -179,7 +186,7 @@ impl Counts {
         let Some(given) = (unsafe { self.find_collectives(count, requests) }) else {
             return call();
         };
-        let timed = TimedCall::make(call);
+        let timed = self.make_call(call);
         let back = CompletingCall::new(requests, completed, timed.code);
         let mut calls = self.lock_calls();
         calls.complete(&given, timed.seconds, &back);
@@ -255,16 +262,19 @@ struct TimedCall {
     seconds: f64,
 }
 
-impl TimedCall {
-    fn make(call: impl FnOnce() -> c_int) -> Self {
-        let start = Instant::now();
+impl Counts {
+    /// Makes a call, and measures its time if that is asked for.
+    fn make_call(&self, call: impl FnOnce() -> c_int) -> TimedCall {
+        let start = self.is_timed.then(Instant::now);
         let code = call();
-        Self {
+        TimedCall {
             code,
-            seconds: start.elapsed().as_secs_f64(),
+            seconds: start.map_or(0.0, |start| start.elapsed().as_secs_f64()),
         }
     }
+}
 
+impl TimedCall {
     /// The request that a successful call has written to an address.
     ///
     /// # Safety

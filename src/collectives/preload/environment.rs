@@ -84,6 +84,8 @@ pub(crate) struct Environment {
     pub(crate) table: PathBuf,
     /// `COLLTUNE_LOG`: a file, relative as `table`, or `1` or `stderr` for standard error.
     pub(crate) log: Option<Log>,
+    /// `COLLTUNE_USAGE`: a file or a folder, relative as `table`, to which the first rank adds a line about the job.
+    pub(crate) usage: Option<PathBuf>,
 }
 
 impl Environment {
@@ -96,6 +98,7 @@ impl Environment {
         Some(Self {
             table: path_from_start(variable_value("COLLTUNE_TABLE")?),
             log: variable_value("COLLTUNE_LOG").and_then(log_from_value),
+            usage: variable_value("COLLTUNE_USAGE").map(path_from_start),
         })
     }
 }

@@ -11,6 +11,7 @@
 //!
 //! Collectives that tables do not decide about (`unserved.rs`) go to the library. While a summary is asked for, they are
 //! counted (`counts.rs`) with the time in them, of nonblocking ones also in the calls that complete them (`requests.rs`).
+//! A line about the job, for a site's accounting (`usage.rs`), has the counts of all ranks.
 //!
 //! Three of them are served if the table has rules for them or the user asks for it (`nonblocking.rs`).
 //!
@@ -34,3 +35,4 @@ mod requests;
 #[cfg(sessions)]
 mod sessions;
 mod unserved;
+mod usage;

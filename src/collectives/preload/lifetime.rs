@@ -4,7 +4,7 @@ use std::ffi::{OsStr, c_int};
 use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
@@ -13,6 +13,7 @@ use exec::constants::MPI_Comm;
 use files::Plain;
 use libraries::LibraryName;
 use mpi::ffi;
+use profile::usage::JobOutcome;
 use runtime::{By, CallSummary, Dispatcher, FallbackReason, NotNonblocking, Settings};
 
 use crate::chain;
@@ -23,12 +24,24 @@ use crate::nonblocking::{serve_nonblocking, stop_serving};
 use crate::record::write_part_at_exit;
 #[cfg(sessions)]
 use crate::sessions;
+use crate::usage::{self, AddedCalls};
 
 /// The dispatcher in use; null before it is made and after the end.
 static DISPATCHER: AtomicPtr<Dispatcher> = AtomicPtr::new(std::ptr::null_mut());
 
-/// The destination of its summary.
-static LOG: OnceLock<Log> = OnceLock::new();
+/// What is written when MPI ends.
+static OUTPUTS: OnceLock<Outputs> = OnceLock::new();
+
+/// The destinations of what is written about the calls.
+#[derive(Debug)]
+struct Outputs {
+    /// That of the summary.
+    log: Option<Log>,
+    /// That of the line about the job.
+    usage: Option<PathBuf>,
+    /// Whether the first rank has one, so that ranks add up their calls.
+    has_line: bool,
+}
 
 /// The reason why nonblocking collectives are left to the library although they are to be served.
 static NOT_NONBLOCKING: OnceLock<NotNonblocking> = OnceLock::new();
@@ -77,16 +90,26 @@ pub(crate) fn start_using_table() {
     let Some(mut environment) = Environment::from_process() else {
         return;
     };
+    usage::note_start();
     if let Some(other) = other_library() {
         if is_launched_first() {
             let built_for = built_for();
-            print_warning(&format!(
+            let why = format!(
                 "this libcolltune.so was built for {built_for}, but the program runs with {other}"
-            ));
+            );
+            print_warning(&why);
+            if let Some(file) = environment.usage.filter(|_| is_first_of_step()) {
+                usage::write_outcome(&file, JobOutcome::OtherLibrary, &why, Some(other), None);
+            }
         }
         return;
     }
     if is_spawned() {
+        if let Some(file) = &environment.usage
+            && is_first()
+        {
+            write_unused(file, JobOutcome::Spawned, "another program has spawned it");
+        }
         return;
     }
     wait_for_all_ranks(&environment.table, "COLLTUNE_TABLE");
@@ -100,6 +123,10 @@ pub(crate) fn start_using_table() {
         }
         environment.log = None;
     }
+    drop_usage_of_taken_file(&mut environment);
+    // SAFETY: MPI has just been initialised, and all ranks have a table, for which they have waited.
+    let has_line =
+        unsafe { usage::is_asked_for(world_communicator(), environment.usage.as_deref()) };
     let (loaded, settings) = read_with_settings(&environment.table);
     let settings = Settings {
         timed: environment.log.is_some(),
@@ -109,10 +136,8 @@ pub(crate) fn start_using_table() {
     let dispatcher = unsafe { Dispatcher::new(loaded, world_communicator(), settings) };
     match dispatcher {
         Ok(dispatcher) => {
-            if let Some(log) = environment.log {
-                // MPI is started only once.
-                let _ = LOG.set(log);
-                start_counting();
+            if environment.log.is_some() || has_line {
+                start_counting(environment.log.is_some());
             }
             if let Err(reason) = serve_nonblocking(&dispatcher) {
                 // The summary says it in any case.
@@ -122,12 +147,21 @@ pub(crate) fn start_using_table() {
                 // MPI is started only once.
                 let _ = NOT_NONBLOCKING.set(reason);
             }
+            // MPI is started only once.
+            let _ = OUTPUTS.set(Outputs {
+                log: environment.log,
+                usage: environment.usage,
+                has_line,
+            });
             DISPATCHER.store(Box::into_raw(Box::new(dispatcher)), Ordering::Release);
         }
         Err(error) if is_first() => {
             print_warning(&format!("all collectives are the library's own: {error}"));
             if let Some(log @ Log::File(_)) = &environment.log {
                 write_log(log, &format!("colltune: the table is not used: {error}\n"));
+            }
+            if let Some(file) = environment.usage.filter(|_| writes_for_job()) {
+                write_unused(&file, usage::outcome_of_error(&error), &error.to_string());
             }
         }
         Err(_) => {}
@@ -162,28 +196,48 @@ extern "C" fn at_exit() {
         Some(why)
     };
     let line = match &why {
-        Some(why) => format!("colltune: the table is not used: {why}\n"),
+        Some(unserved) => format!("colltune: the table is not used: {}\n", unserved.why),
         None => "colltune: no summary: the program ended without MPI_Finalize\n".to_owned(),
     };
-    let Some(environment) = Environment::from_process().filter(|_| is_launched_first()) else {
+    let Some(mut environment) = Environment::from_process().filter(|_| is_launched_first()) else {
         return;
     };
+    drop_usage_of_taken_file(&mut environment);
+    if let Some(file) = environment.usage.filter(|_| is_first_of_step()) {
+        match (&why, dispatcher()) {
+            (Some(unserved), _) => {
+                usage::write_outcome(&file, unserved.outcome, &unserved.why, None, None);
+            }
+            (None, Some(dispatcher)) => usage::write_unfinished(&file, dispatcher),
+            (None, None) => {}
+        }
+    }
     match environment.log {
         Some(log) if !files_are_same(&log, &environment.table) => write_log(&log, &line),
         _ => {
-            if let Some(why) = why {
-                print_warning(&format!("all collectives are the library's own: {why}"));
+            if let Some(unserved) = why {
+                let reason = unserved.why;
+                print_warning(&format!("all collectives are the library's own: {reason}"));
             }
         }
     }
 }
 
+/// Why a table has served no call of a program that has not called `MPI_Init`, as far as is seen here.
+struct Unserved {
+    outcome: JobOutcome,
+    why: String,
+}
+
 /// The reason why the table has served no call; `None` if MPI has not been started.
-fn why_unserved() -> Option<String> {
+fn why_unserved() -> Option<Unserved> {
     #[cfg(sessions)]
     if sessions::are_used() {
         let why = "the program starts MPI by sessions, without MPI_Init, and their communicators are not served";
-        return Some(why.to_owned());
+        return Some(Unserved {
+            outcome: JobOutcome::Sessions,
+            why: why.to_owned(),
+        });
     }
     let mut initialized = 0;
     // SAFETY: may be called at any time; the result is written by the call.
@@ -191,13 +245,17 @@ fn why_unserved() -> Option<String> {
     if code != 0 || initialized == 0 {
         return None;
     }
-    Some(match chain::first_tool() {
+    let why = match chain::first_tool() {
         Some(tool) => format!(
             "{}, which comes after libcolltune.so, calls the MPI library past it: put it before libcolltune.so in LD_PRELOAD",
             tool.display()
         ),
         None => "the program calls MPI's functions by addresses of its own, for instance from dlopen, and not by their names"
             .to_owned(),
+    };
+    Some(Unserved {
+        outcome: JobOutcome::Bypassed,
+        why,
     })
 }
 
@@ -208,6 +266,49 @@ fn is_launched_first() -> bool {
         .flat_map(|library| library.facts().rank_variables)
         .find_map(std::env::var_os)
         .is_none_or(|rank| rank == OsStr::new("0"))
+}
+
+/// Whether this process is the first one of its step, as far as the batch system says. A library's launcher within a step
+/// says which rank is the first one.
+fn is_first_of_step() -> bool {
+    let libraries = LibraryName::ALL.iter();
+    let has_launcher = libraries
+        .flat_map(|library| library.facts().rank_variables)
+        .any(|name| std::env::var_os(name).is_some());
+    let number = std::env::var_os(libraries::STEP_RANK_VARIABLE);
+    has_launcher || number.is_none_or(|number| number == OsStr::new("0"))
+}
+
+/// Whether this process writes for the job: it is the first rank, and of processes that were started together and do not
+/// find each other the first one.
+fn writes_for_job() -> bool {
+    let is_alone = || describe_separate_worlds(count_ranks()).is_some();
+    is_first() && (!is_alone() || is_launched_first() && is_first_of_step())
+}
+
+/// Writes the line of a job whose table is not used.
+fn write_unused(file: &Path, outcome: JobOutcome, why: &str) {
+    let library = exec::identify_library().to_string();
+    let ranks = u64::try_from(count_ranks()).ok();
+    usage::write_outcome(file, outcome, why, Some(library), ranks);
+}
+
+/// Forgets where to write the line about the job if that is where something else is.
+fn drop_usage_of_taken_file(environment: &mut Environment) {
+    let log = match &environment.log {
+        Some(Log::File(log)) => Some(log),
+        _ => None,
+    };
+    let others = [Some(&environment.table), log];
+    let usage = environment.usage.as_deref();
+    if usage.is_some_and(|usage| usage::is_taken(usage, others)) {
+        if is_launched_first() {
+            print_warning(
+                "COLLTUNE_USAGE names the table or the summary, so no line about the job is written: name another file",
+            );
+        }
+        environment.usage = None;
+    }
 }
 
 /// Whether the summary would replace the table.
@@ -228,10 +329,27 @@ pub(crate) fn stop_using_table() {
         unserved: stop_counting(),
         ..dispatcher.summary()
     };
-    if let Some(log) = LOG.get()
+    let Some(outputs) = OUTPUTS.get() else {
+        return;
+    };
+    if let Some(log) = &outputs.log
         && is_first()
     {
         write_log(log, &summary_text(&dispatcher, &summary));
+    }
+    if outputs.has_line {
+        let (world, rank) = (world_communicator(), own_rank());
+        let is_timed = outputs.log.is_some();
+        // SAFETY: MPI has not been finalised, and all ranks of the world call this, as the first one has told them.
+        let added =
+            unsafe { AddedCalls::of_all_ranks(world, rank, &dispatcher, &summary, is_timed) };
+        if let (Some(added), Some(file)) = (added, &outputs.usage)
+            && writes_for_job()
+        {
+            let ranks = count_ranks();
+            let separate = describe_separate_worlds(ranks);
+            added.write(file, &dispatcher, ranks.unsigned_abs().into(), separate);
+        }
     }
 }
 
@@ -243,6 +361,13 @@ fn summary_text(dispatcher: &Dispatcher, summary: &CallSummary) -> String {
     lines.extend(describe_separate_worlds(ranks));
     lines.extend(summary.to_string().lines().map(str::to_owned));
     lines.extend(dispatcher.report_unused_rules());
+    let numerics = dispatcher.required_numerics();
+    if !numerics.is_none() {
+        lines.push(format!(
+            "numerics {numerics}: holds for the reductions that colltune carried out; those left to the library carry \
+             no promise"
+        ));
+    }
     if let Some(tool) = chain::first_tool() {
         let tool = tool.display();
         lines.push(format!(

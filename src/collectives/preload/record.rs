@@ -57,9 +57,10 @@ use memory::{ROWS, ReadSample, Region, SAMPLES};
 use shapes::{CallArguments, NamedHandles, waits_for_all};
 
 pub(crate) use ending::{finish_recording, write_part_at_exit};
+pub(crate) use library::{add_on_first, broadcast};
 pub(crate) use positions::{Positions, positions_of};
 pub(crate) use requests::UnservedCall;
-pub(crate) use starting::prepare_recording;
+pub(crate) use starting::{prepare_recording, program_name};
 
 /// The recorder in use; null before it is made and after the end. It is never freed, since MPI may delete attributes of
 /// communicators later.
@@ -430,7 +431,7 @@ fn raise_level(region: &Region, sampling: &mut [RowSampling; ROWS], row: usize) 
 /// A number whose bits all depend on those of another one (Steele et al., Fast splittable pseudorandom number generators,
 /// 2014).
 #[inline(always)]
-fn mix(number: u64) -> u64 {
+pub(crate) fn mix(number: u64) -> u64 {
     let first = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let second = (first ^ first >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
     second ^ second >> 31

@@ -13,7 +13,8 @@ use environment::force::Force;
 use exec::{Call, Communicator, ExecError, LibraryCall, NodeChannels, PendingCall, check_code};
 use mpi::ffi;
 use table::{
-    Confidence, Deployments, Operators, Policy, Provenance, Rule, RuleSource, ShapeRules, Table,
+    Confidence, Deployments, Numerics, Operators, Policy, Provenance, Rule, RuleSource, ShapeRules,
+    Table,
 };
 use vocabulary::{Candidate, CommShape, Pattern, RankOrder};
 
@@ -99,6 +100,7 @@ impl DeployedCall {
                 min_confidence: Some(Confidence::Low),
                 unconfirmed: true,
                 extrapolate: true,
+                numerics: Some(Numerics::default()),
             },
             attach_after_bytes: Some(0),
             ..Settings::default()
@@ -271,6 +273,7 @@ fn single_candidate_table(candidate: &Candidate, call: &Call, pattern: Pattern) 
             pattern,
             distributions: Vec::new(),
             min_confidence: Confidence::default(),
+            numerics: Numerics::default(),
             warnings: Vec::new(),
         },
         collectives: BTreeMap::from([(call.collective, vec![entry])]),

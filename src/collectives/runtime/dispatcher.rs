@@ -13,8 +13,9 @@ use environment::shared_memory;
 use exec::constants::MPI_Comm;
 use exec::{Communicator, ExecError, NoChannels, RawCall, Wait, check_code};
 use mpi::ffi;
+use schedule::Collective;
 use table::dispatch::CommunicatorRules;
-use table::{Deployment, Policy, Table, Usage};
+use table::{Deployment, Numerics, Policy, Table, Usage};
 use vocabulary::{CommShape, RankOrder};
 
 use crate::agree::{is_first, is_same, maximum_over_ranks};
@@ -143,10 +144,19 @@ impl Dispatcher {
             min_confidence,
             unconfirmed,
             extrapolate,
+            numerics,
         } = settings.policy;
         let Settings { force, reload, .. } = settings;
         let attach_after = attach_after(&settings);
-        let flags = [loaded.is_ok(), reload, unconfirmed, extrapolate];
+        let flags = [
+            loaded.is_ok(),
+            reload,
+            unconfirmed,
+            extrapolate,
+            numerics.is_some(),
+            numerics.is_some_and(|required| required.independent_of_placement),
+            numerics.is_some_and(|required| required.independent_of_size),
+        ];
         let mut numbers = flags.map(u64::from).to_vec();
         let least = min_confidence.map_or(0, |least| 1 + least as u64);
         numbers.extend([
@@ -311,7 +321,28 @@ impl Dispatcher {
             text += "; more launches give more confidence, COLLTUNE_MIN_CONFIDENCE=low (`colltune run \
                      --min-confidence low`) uses rules of low confidence as well";
         }
+        if usage.numerics > 0 {
+            text += "; COLLTUNE_NUMERICS=none (`colltune run --numerics none`) uses them as well";
+        }
         Some(text)
+    }
+
+    /// The SHA-256 of the file of the table that this rank used last, in hexadecimal digits.
+    pub fn table_sha256(&self) -> String {
+        self.versions.last().loaded.sha256.clone()
+    }
+
+    /// Whether the table that this rank used last has any rules for a collective.
+    pub fn has_rules_for(&self, collective: Collective) -> bool {
+        let last = self.versions.last();
+        let shapes = last.loaded.table.collectives.get(&collective);
+        shapes.is_some_and(|shapes| !shapes.is_empty())
+    }
+
+    /// What the bits of reductions do not depend on that the rules of the table that this rank used last carry out.
+    pub fn required_numerics(&self) -> Numerics {
+        let last = self.versions.last();
+        last.policy.numerics_for(&last.loaded.table.provenance)
     }
 
     /// The number of times that this rank has replaced the table by a changed one.

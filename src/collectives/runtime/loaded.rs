@@ -6,6 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use sha2::{Digest, Sha256};
 use table::{Table, TableError};
 
 /// A table with a digest, by which ranks check that they have the same table.
@@ -15,6 +16,8 @@ pub struct Loaded {
     pub table: Table,
     /// The digest; equal for equal tables among programs of one build.
     pub digest: u64,
+    /// The SHA-256 of the file's bytes in hexadecimal digits, by which a service names tables; empty without a file.
+    pub sha256: String,
     /// Its file.
     pub(crate) path: PathBuf,
     /// The file's state when it was read.
@@ -50,6 +53,7 @@ impl Loaded {
             // Absolute, as the program may change its working directory.
             path: std::path::absolute(path).unwrap_or_else(|_| path.to_owned()),
             stamp,
+            sha256: files::hexadecimal(&Sha256::digest(&text)),
             ..Self::from(table)
         })
     }
@@ -65,6 +69,7 @@ impl From<Table> for Loaded {
         Self {
             table,
             digest: hasher.finish(),
+            sha256: String::new(),
             path: PathBuf::new(),
             stamp: Stamp::default(),
         }

@@ -15,6 +15,7 @@ use guard::GuardError;
 use import::ImportError;
 use model::MachineError;
 use profile::ProfileError;
+use profile::usage::UsageError;
 use schedule::export::TooLong;
 use schedule::verify::Unprovable;
 use schedule::{Collective, Unsupported};
@@ -28,6 +29,7 @@ use vocabulary::{ErrorKind, Library};
 use web::WebError;
 
 use crate::commands::profile::UnreadableReason;
+use crate::commands::profile::usage::is_of_later;
 use crate::commands::simulate::SimulateError;
 
 /// A command that could not be carried out.
@@ -250,6 +252,32 @@ pub(crate) enum CliError {
         /// The number of further files that cannot be read.
         others: usize,
     },
+    /// A line about a job that cannot be read; the others have been added up.
+    #[error("{}: line {line}: {source}{}", path.display(), other_lines_clause(*others))]
+    #[kind(Input)]
+    #[help(
+        if is_of_later(source),
+        "read it with the colltune that wrote it, or a later one"
+    )]
+    #[help(
+        "delete the line: a full disk, or several hosts that write to one file on a network file system, tear lines"
+    )]
+    UsageLine {
+        path: PathBuf,
+        line: u64,
+        source: UsageError,
+        /// The number of further lines that cannot be read.
+        others: u64,
+    },
+    /// Files of two kinds, which do not add up.
+    #[error(
+        "{} is a profile, and {} has lines about jobs: they do not add up",
+        profile.display(),
+        lines.display()
+    )]
+    #[kind(Input)]
+    #[help("give the files of one kind, as in `colltune profile FOLDER/*.jsonl`")]
+    TwoKindsOfProfiles { profile: PathBuf, lines: PathBuf },
     #[error("the profile has no calls that a table could serve")]
     #[kind(Input)]
     #[help(
@@ -263,10 +291,11 @@ pub(crate) enum CliError {
         "record the program with {library}, or give a table that was measured with the library of the profiles"
     )]
     NoJobOfLibrary { table: PathBuf, library: Library },
-    #[error("there is no profile in {}", folder.display())]
+    #[error("there are no profiles and no lines about jobs in {}", folder.display())]
     #[kind(Input)]
     #[help(
-        "`colltune record --output FOLDER` and COLLTUNE_RECORD=FOLDER write files that end with `.json` there"
+        "`colltune record --output FOLDER` and COLLTUNE_RECORD=FOLDER write files that end with `.json` there, \
+         COLLTUNE_USAGE=FOLDER those that end with `.jsonl`"
     )]
     NoProfiles { folder: PathBuf },
     #[error(
@@ -524,6 +553,15 @@ fn split_usage_error(error: &clap::Error) -> UsageText {
 fn usage_help(error: &clap::Error) -> Option<String> {
     let help = split_usage_error(error).help;
     Some(help).filter(|help| !help.is_empty())
+}
+
+/// The number of further lines that cannot be read, as a clause.
+fn other_lines_clause(others: u64) -> String {
+    match others {
+        0 => String::new(),
+        1 => "; another line cannot be read either".to_owned(),
+        _ => format!("; {others} more lines cannot be read either"),
+    }
 }
 
 /// The end of a message about the first of several files.

@@ -3,6 +3,7 @@
 use campaign::CampaignError;
 use explained::Explained;
 use export::ExportError;
+use libraries::LeftOutLine;
 use store::StoreError;
 use table::TableError;
 use thiserror::Error;
@@ -72,13 +73,47 @@ pub enum GuardError {
     #[kind(Input)]
     #[help("name a campaign with the launcher's options: `--campaign FILE`")]
     NoLauncherForNodes { shape: CommShape },
+    /// Settings choose algorithms in the launches.
+    #[error(
+        "lines cannot be compared with the own choices of {library}, since settings that choose algorithms are in force: {}",
+        settings.join(", ")
+    )]
+    #[kind(Environment)]
+    #[help(
+        "while lines are measured, unset variables and take the settings out of the campaign and of the library's \
+         parameter files, also of those that override variables; `colltune doctor` shows what is in force"
+    )]
+    NotOwnChoice {
+        library: Library,
+        settings: Vec<String>,
+    },
+    /// The library cannot be made to use an algorithm.
+    #[error("{library} cannot be made to use {algorithm} here")]
+    #[kind(Environment)]
+    #[help(
+        if !dormant.is_empty(),
+        "forcing algorithms would bring settings into force that have no effect now: unset variables, and take the \
+         settings out of parameter files ({})",
+        dormant.join(", ")
+    )]
+    #[help(
+        "examine the file for the library that is installed here; `colltune doctor` shows what it can force"
+    )]
+    NotForced {
+        library: Library,
+        algorithm: String,
+        dormant: Vec<String>,
+    },
     /// No line of a site's file can be measured.
-    #[error("no line chooses an algorithm at a size that can be measured")]
+    #[error(
+        "no line chooses an algorithm at a size that can be measured{}",
+        describe_left_out(left_out)
+    )]
     #[kind(Input)]
     #[help(
         "name the shapes with `--shapes`, and with `--campaign` a campaign with sizes for which the file has rules"
     )]
-    NoLines,
+    NoLines { left_out: Vec<LeftOutLine> },
     /// The table has no rules, like that of a withdrawn version.
     #[error("the table has no rules, and leaves everything to the library")]
     #[kind(Input)]
@@ -105,6 +140,27 @@ pub enum GuardError {
     #[error("interrupted; the measurements are not kept")]
     #[kind(Interrupted)]
     Interrupted,
+}
+
+/// The most lines of which a message has the reasons.
+const MOST_REASONS: usize = 5;
+
+/// The first lines that are left out, with the reasons.
+fn describe_left_out(left_out: &[LeftOutLine]) -> String {
+    if left_out.is_empty() {
+        return String::new();
+    }
+    let first = left_out.iter().take(MOST_REASONS);
+    let reasons: Vec<String> = first
+        .map(|left| format!("line {}: {}", left.line, left.why))
+        .collect();
+    let more = left_out.len().saturating_sub(MOST_REASONS);
+    let rest = if more > 0 {
+        format!("; {more} more")
+    } else {
+        String::new()
+    };
+    format!(" ({}{rest})", reasons.join("; "))
 }
 
 impl From<TunerError> for GuardError {

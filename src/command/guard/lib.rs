@@ -29,6 +29,7 @@ mod check;
 mod check_table;
 mod error;
 mod measurer;
+mod own_choices;
 mod point;
 mod probes;
 mod program;

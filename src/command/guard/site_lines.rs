@@ -13,8 +13,9 @@ use statistics::PairedRatio;
 use table::{Deployments, Operators, RulePlace};
 use tuner::{AuditedFinding, SearchPaths};
 use vocabulary::units::format_bytes;
-use vocabulary::{Cell, Datatype, Distribution, Library, RankOrder};
+use vocabulary::{Cell, Datatype, Distribution, Library, RankOrder, Warning};
 
+use crate::own_choices::OwnChoiceMeasurer;
 use crate::{
     GuardError, Judgement, LaunchMeasurer, LaunchWatch, Point, PointKind, TestCaller, TestSetup,
     TestSetupOptions, ValidateOptions, Validated, ValidatedPoint, validate_points,
@@ -88,6 +89,8 @@ pub struct MeasuredLines {
     pub lines: Vec<JudgedLine>,
     /// The results at all points.
     pub validated: Validated,
+    /// The warning about settings that change the library's own choice without choosing algorithms.
+    pub steered: Option<Warning>,
 }
 
 impl<'a> SiteLines<'a> {
@@ -315,6 +318,7 @@ impl MeasuredLines {
                 busy: None,
                 tested_on: None,
             },
+            steered: None,
         }
     }
 
@@ -323,6 +327,11 @@ impl MeasuredLines {
         let losing = self.lines.iter();
         let losing = losing.filter(|found| found.verdict == LineVerdict::Loses);
         losing.map(|found| found.line).collect()
+    }
+
+    /// The warnings about the launches.
+    pub fn warnings(&self) -> impl Iterator<Item = &Warning> {
+        self.validated.busy.iter().chain(&self.steered)
     }
 
     /// The findings about lines that are slower or fail.
@@ -364,8 +373,9 @@ pub fn campaign_of_lines(rules: &SiteRules, named: Option<&Path>) -> Result<Camp
 /// receives warnings, and watches the launches.
 ///
 /// # Errors
-/// If no line can be measured; if something that launches need is missing; those of [`validate_points`]; and those of
-/// the caller.
+/// If no line can be measured; if something that launches need is missing; if settings that choose algorithms stay in
+/// force in launches, or the library cannot be made to use an algorithm; those of [`validate_points`]; and those of the
+/// caller.
 pub fn measure_lines<Caller: TestCaller>(
     rules: &SiteRules,
     campaign: Campaign,
@@ -379,7 +389,8 @@ pub fn measure_lines<Caller: TestCaller>(
     }
     let lines = SiteLines::with_sizes_of(&rules.ranges, &campaign);
     if lines.points.is_empty() {
-        return Err(GuardError::NoLines.into());
+        let left_out = rules.left_out.clone();
+        return Err(GuardError::NoLines { left_out }.into());
     }
     let least_gain = campaign.materiality;
     let judging = ValidateOptions {
@@ -399,8 +410,10 @@ pub fn measure_lines<Caller: TestCaller>(
     }
     let library = setup.at.library.clone();
     let LaunchWatch { mut observer, stop } = caller.watch_launches()?;
-    let mut launches = LaunchMeasurer::new(&setup.at, &mut *observer, &stop);
+    let launches = LaunchMeasurer::new(&setup.at, &mut *observer, &stop);
+    let mut launches = OwnChoiceMeasurer::new(launches, &setup.at);
     let measured = validate_points(&lines.points, &mut launches, &judging);
+    let steered = launches.steered.take();
     // The observer may occupy a terminal until it is dropped.
     drop(observer);
     let validated = setup.close_with_outcome(measured)?;
@@ -408,5 +421,6 @@ pub fn measure_lines<Caller: TestCaller>(
         library,
         lines: lines.judge_lines(&validated.points, least_gain),
         validated,
+        steered,
     })
 }

@@ -7,7 +7,7 @@ use campaign::Campaign;
 use launcher::find_driver;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
-use table::{Confidence, Deployment, Policy, Table, TableError, TurnedBack, Verdict};
+use table::{Confidence, Deployment, Numerics, Policy, Table, TableError, TurnedBack, Verdict};
 use tuner::{SearchPaths, TunerError, export_beside};
 use vocabulary::Library;
 
@@ -299,6 +299,7 @@ fn measure_points<Caller: TestCaller>(
                 min_confidence: Some(Confidence::Low),
                 unconfirmed: true,
                 extrapolate: false,
+                numerics: Some(Numerics::default()),
             };
             Some(Activation::from_exported_table(
                 table,

@@ -209,6 +209,7 @@ impl CampaignAnalysis {
                 not_measured,
                 started_unix_seconds: last.map(|launch| launch.started_unix_seconds),
                 min_confidence: campaign.map_or_else(Default::default, |c| c.min_confidence),
+                numerics: campaign.map_or_else(Default::default, |c| c.numerics),
                 is_imported: imported.is_some(),
             },
             hidden_shares: find_hidden_shares(&history, &found.decisions)?,
@@ -341,6 +342,7 @@ impl CampaignAnalysis {
             pattern: self.found.pattern,
             distributions: self.found.distributions(),
             min_confidence: origin.min_confidence,
+            numerics: origin.numerics,
             warnings: origin
                 .describe_incompleteness()
                 .into_iter()

@@ -31,10 +31,14 @@ pub fn explain_decision(
     };
     // Without measurements the table's own answer stands, with the reason why there is no more to say.
     if !store.exists() {
-        explanation.no_evidence = Some(format!(
-            "the store {} is not here; name it with `--store`",
-            store.display()
-        ));
+        explanation.no_evidence = Some(if table.provenance.has_launches() {
+            format!(
+                "the store {} is not here; name it with `--store`",
+                store.display()
+            )
+        } else {
+            "nothing was measured for it".to_owned()
+        });
         return Ok(explanation);
     }
     let opened = Store::open(store)?;

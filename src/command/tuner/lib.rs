@@ -81,7 +81,8 @@ pub use recorded::with_recorded_defaults;
 pub use scripts::{Script, render_job_scripts};
 
 pub use site_rules::{
-    SiteFile, SiteRulesError, SiteRulesRequest, import_site_rules, known_rules_formats,
+    ImportedRules, SiteFile, SiteRulesError, SiteRulesRequest, import_site_rules,
+    known_rules_formats,
 };
 pub use steering::SettingEffect;
 pub use store_location::{StateDirs, store_file};

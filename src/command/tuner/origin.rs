@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
-use table::Confidence;
+use table::{Confidence, Numerics};
 use vocabulary::{CampaignProgress, CommShape, Library, Warning};
 use wire::LaunchStart;
 
@@ -37,6 +37,9 @@ pub struct SampleOrigin {
     /// The least confidence of rules that are deployed.
     #[serde(skip)]
     pub min_confidence: Confidence,
+    /// What the bits of reductions by rules that are deployed must not depend on.
+    #[serde(skip)]
+    pub numerics: Numerics,
     /// Whether the measurements are imported.
     #[serde(skip)]
     pub is_imported: bool,

@@ -266,16 +266,29 @@ fn examined_release(library: &Library) -> ExaminedRelease<'_> {
     }
 }
 
+/// A table of a site's file that was written.
+#[derive(Debug)]
+pub struct ImportedRules {
+    /// The table, with what is behind it.
+    pub rules: SiteRules,
+    /// The faults that an audit finds in the file, apart from what concerns operators that do not commute: lines that the
+    /// release treats otherwise than people read them.
+    pub faults: usize,
+}
+
 /// Makes a table of a site's file as the release treats the file, and writes it.
 ///
 /// # Errors
 /// A file that cannot be read, that has no known format or that the release ignores; rules for none of the shapes; a
 /// table that cannot be written.
-pub fn import_site_rules(request: &SiteRulesRequest) -> Result<SiteRules, SiteRulesError> {
+pub fn import_site_rules(request: &SiteRulesRequest) -> Result<ImportedRules, SiteRulesError> {
     let file = SiteFile::read(&request.file, request.format.as_deref(), &request.library)?;
     let imported = file.to_table(name_of_table(&request.output), &request.shapes)?;
     imported.table.save(&request.output)?;
-    Ok(imported)
+    Ok(ImportedRules {
+        rules: imported,
+        faults: file.count_faults(&file.bytes, true),
+    })
 }
 
 /// The name of a table, by its file.

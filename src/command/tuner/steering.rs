@@ -358,9 +358,20 @@ impl LibraryAnswers {
         }
         (effect.decides && is_rules_setting_of(self.name, setting)).then(|| {
             let file = self.file_named_by(named);
+            let overriding = self.read_overriding_files();
+            let in_force = overriding.iter().find(|settings| settings.sets(setting));
+            let meanwhile = in_force.map_or_else(
+                || "colltune switches them off while it measures".to_owned(),
+                |settings| {
+                    format!(
+                        "nothing overrides {}, so they stay in force while colltune measures: take the line out of it \
+                         meanwhile",
+                        settings.path
+                    )
+                },
+            );
             format!(
-                "This environment makes the library read decision rules from {file} (variable {written}); colltune \
-                 switches them off while it measures."
+                "This environment makes the library read decision rules from {file} (variable {written}); {meanwhile}."
             )
         })
     }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use report::{Basis, Comparison, View};
 use store::Store;
-use table::Table;
+use table::{Policy, Table};
 use vocabulary::{Library, Pattern};
 
 use crate::{CampaignAnalysis, TunerError};
@@ -81,6 +81,7 @@ impl CampaignAnalysis {
             poor_predictions: found.machine.poor_predictions.clone(),
             comparisons: Comparison::group_decisions(table, &found.decisions, &found.blocks),
             withheld: report::find_withheld_reasons(table, &cells),
+            numerics: table.costs_of_numerics(Policy::default()),
             cells,
             pairs: fit::compare_pairs(&found.summaries, &self.origin.library),
             curves: fit::compare_expected(&found.decisions),

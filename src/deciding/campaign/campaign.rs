@@ -8,7 +8,7 @@ use schedule::{Collective, Distribution};
 use serde::{Deserialize, Serialize};
 use strict_yaml::Document;
 use strum_macros::Display;
-use table::Confidence;
+use table::{Confidence, Numerics};
 use vocabulary::{
     CacheState, CommShape, Datatype, Operator, Pattern, RankOrder, Synchronisation, Through,
     Warning,
@@ -60,6 +60,8 @@ pub struct Campaign {
     pub confirmation: ConfirmationMode,
     /// The least confidence of deployed rules; other rules stay in the table.
     pub min_confidence: Confidence,
+    /// What the bits of reductions by deployed rules must not depend on; other rules stay in the table.
+    pub numerics: Numerics,
     /// The conditions under which a candidate is repeated no further.
     pub repetitions: Repetitions,
     /// Confidence with which a candidate must be faster than the default to replace it, as in 0.95; if there are too

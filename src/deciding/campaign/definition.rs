@@ -36,6 +36,7 @@ pub(crate) struct Definition {
     pub(crate) launches: Option<u32>,
     pub(crate) confirmation: Option<ConfirmationMode>,
     pub(crate) min_confidence: Option<Confidence>,
+    pub(crate) numerics: Option<OneOrMany<Scalar>>,
     pub(crate) repetitions: Option<RepetitionsDefinition>,
     pub(crate) confidence: Option<f64>,
     pub(crate) materiality: Option<f64>,

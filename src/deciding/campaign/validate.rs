@@ -15,6 +15,7 @@ pub(crate) use shapes::auto_shapes;
 use std::collections::BTreeSet;
 
 use strict_yaml::{Diagnostic, Document, Field, OneOrMany, Scalar};
+use table::Numerics;
 use vocabulary::bounds::REPETITIONS;
 use vocabulary::defaults::{CONFIDENCE, LAUNCHES, MATERIALITY, MAX_REGRET};
 use vocabulary::units::parse_seconds;
@@ -126,6 +127,7 @@ pub(crate) fn check_definition(
         launches: validator.check_launches(definition.launches)?,
         confirmation: definition.confirmation.unwrap_or_default(),
         min_confidence: definition.min_confidence.unwrap_or_default(),
+        numerics: validator.check_numerics(definition.numerics.as_ref())?,
         repetitions: validator.check_repetitions(definition.repetitions.as_ref())?,
         confidence: validator.check_share("confidence", definition.confidence, CONFIDENCE)?,
         materiality: validator.check_share("materiality", definition.materiality, MATERIALITY)?,
@@ -313,6 +315,23 @@ impl Validator<'_> {
             }
             (pattern, _) => Ok(pattern),
         }
+    }
+
+    /// Requirements hold together; `none` stands alone.
+    fn check_numerics(&self, given: Option<&OneOrMany<Scalar>>) -> Checked<Numerics> {
+        let Some(words) = given else {
+            return Ok(Numerics::default());
+        };
+        // The first word is `none`.
+        let known = if words.0.len() == 1 {
+            &Numerics::WORDS[..]
+        } else {
+            &Numerics::WORDS[1..]
+        };
+        let named = self.check_words(&Field::from_key("numerics"), words, "numerics", known)?;
+        Ok(named
+            .into_iter()
+            .fold(Numerics::default(), Numerics::combined_with))
     }
 
     fn check_cache(

@@ -77,6 +77,9 @@ fn remedies_for_withheld(usage: Usage) -> String {
         text +=
             " `colltune tune` measures again and chooses others in place of those found slower.";
     }
+    if usage.numerics > 0 {
+        text += " `--numerics none` also uses rules whose bits depend on placement or size.";
+    }
     let options = match (usage.unconfirmed + usage.simulated > 0, usage.uncertain > 0) {
         (true, false) => "`--unconfirmed` uses",
         (true, true) => "`--unconfirmed` and `--min-confidence low` use",

@@ -14,6 +14,20 @@ pub(crate) fn head_text(purpose: String, table: &Table, prefix: &str) -> String 
         .chain(&provenance.networks)
         .cloned()
         .collect();
+    let date = on_one_line(&provenance.date);
+    let origin = if provenance.has_launches() {
+        format!(
+            "Measured with {} on {hosts} ({}), {}, last on {date}.",
+            provenance.library,
+            on_one_line(&nodes.join(", ")),
+            format_counted(provenance.launches, "launch"),
+        )
+    } else {
+        format!(
+            "Made for {} on {date}, without launches.",
+            provenance.library
+        )
+    };
     let paragraphs = [
         purpose,
         format!(
@@ -21,16 +35,13 @@ pub(crate) fn head_text(purpose: String, table: &Table, prefix: &str) -> String 
             env!("CARGO_PKG_VERSION"),
             on_one_line(&table.name)
         ),
-        format!(
-            "Measured with {} on {hosts} ({}), {}, last on {}.",
-            provenance.library,
-            on_one_line(&nodes.join(", ")),
-            format_counted(provenance.launches, "launch"),
-            on_one_line(&provenance.date)
-        ),
-        format!("Campaign {}.", on_one_line(&provenance.campaign)),
+        origin,
     ];
     let mut text = wrap_comment(&paragraphs, prefix);
+    if provenance.has_launches() {
+        let campaign = format!("Campaign {}.", on_one_line(&provenance.campaign));
+        text += &wrap_comment(&[campaign], prefix);
+    }
     for warning in &provenance.warnings {
         text += &format!("{prefix}WARNING: {}\n", on_one_line(warning));
     }

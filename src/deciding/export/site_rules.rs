@@ -10,7 +10,9 @@ use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
-use table::{Confidence, Deployments, Operators, Provenance, Rule, RuleSource, ShapeRules, Table};
+use table::{
+    Confidence, Deployments, Numerics, Operators, Provenance, Rule, RuleSource, ShapeRules, Table,
+};
 use vocabulary::{Candidate, CommShape, Library, Parameters, Pattern, RankOrder};
 
 use crate::Native;
@@ -146,6 +148,7 @@ fn provenance_of_file(text: &str, options: &SiteRulesOptions) -> Provenance {
         pattern: Pattern::default(),
         distributions: Vec::new(),
         min_confidence: Confidence::default(),
+        numerics: Numerics::default(),
         warnings: vec![format!(
             "The rules were imported from {}, and nothing was measured.",
             options.file
@@ -221,8 +224,8 @@ impl MadeRules<'_> {
         }
         for line in unordered {
             let why = format!(
-                "the algorithm gives wrong results for operators that do not commute; for these the table keeps the \
-                 default of {collective}"
+                "the algorithm gives wrong results for operators that do not commute; for these the default of \
+                 {collective} stays"
             );
             self.left_out.insert(LeftOutLine { line, why });
         }

@@ -34,5 +34,5 @@ pub use html::{
 };
 pub use markdown::render_markdown;
 pub use summary::render_summary;
-pub use text::{inline_code, markdown_prose};
-pub use view::{Basis, Comparison, View, WithheldReasons, find_withheld_reasons};
+pub use text::{describe_bits, inline_code, markdown_prose};
+pub use view::{Basis, Comparison, LibraryRules, View, WithheldReasons, find_withheld_reasons};

@@ -3,7 +3,7 @@
 use printable::Plain;
 use results::{BlockComparison, CellDecision};
 use statistics::PairedRatio;
-use table::{Operators, Policy, Provenance, Rule};
+use table::{Lacks, Operators, Rule};
 use vocabulary::Candidate;
 use vocabulary::units::{format_bytes, format_counted, format_seconds};
 
@@ -46,11 +46,16 @@ pub fn render_markdown(view: &View) -> String {
 
 fn header_section(view: &View) -> String {
     let provenance = &view.provenance;
+    let library = provenance.library.to_string();
+    let subject = if provenance.hosts.is_empty() {
+        format!("For {library}")
+    } else {
+        format!("{library} on {}", provenance.hosts.join(", "))
+    };
     let mut text = format!(
-        "# colltune report: {}\n\n{} on {}, {}, colltune {}.\n\n",
+        "# colltune report: {}\n\n{}, {}, colltune {}.\n\n",
         markdown_prose(&view.name),
-        markdown_prose(&provenance.library.to_string()),
-        markdown_prose(&provenance.hosts.join(", ")),
+        markdown_prose(&subject),
         markdown_prose(&provenance.date),
         markdown_prose(&provenance.colltune),
     );
@@ -71,6 +76,9 @@ fn summary_section(view: &View) -> String {
     for comparison in &view.comparisons {
         text += &format!("- {}.\n", markdown_prose(&comparison_line(comparison)));
     }
+    for cost in &view.numerics {
+        text += &format!("- {}.\n", markdown_prose(&cost.to_string()));
+    }
     if !view.failures.is_empty() {
         let failures = format_counted(view.failures.len(), "failure");
         text += &format!("- {failures}: see below.\n");
@@ -90,7 +98,10 @@ default and is about as fast as the fastest that does.\n\n\
 Where choices are confirmed, the times shown are from fresh launches, in the campaign's own pattern of\n\
 calls; the speed-up of a confirmed candidate is that in the pattern in which it gains least.\n\n\
 By default, rules that are not confirmed or have low confidence are not deployed: the default stays\n\
-there, in programs and in exported files.";
+there, in programs and in exported files.\n\n\
+For reductions, `bits` says what decides how contributions are bracketed, and so the last bits of a\n\
+rounded result, and the depth: a sum's rounding error is at most about depth times epsilon times the\n\
+sum of the absolute values. It is unknown for what the library carries out.";
 
 fn decisions_section(view: &View) -> String {
     let mut text = "## Decisions\n\n".to_owned();
@@ -104,10 +115,11 @@ fn decisions_section(view: &View) -> String {
             text += &sizes_table(view, &comparison.sizes).to_markdown();
         }
         text += "Rules:\n\n";
-        text += &rules_table(&comparison.rules, &view.provenance).to_markdown();
-        for (operators, of_library) in &comparison.library_rules {
-            text += &format!("Rules {}:\n\n", library_rules_title(*operators, comparison));
-            text += &rules_table(of_library, &view.provenance).to_markdown();
+        text += &rules_table(comparison, &comparison.rules, &comparison.lacks).to_markdown();
+        for of_library in &comparison.library_rules {
+            let title = library_rules_title(of_library.operators, comparison);
+            text += &format!("Rules {title}:\n\n");
+            text += &rules_table(comparison, &of_library.rules, &of_library.lacks).to_markdown();
         }
     }
     text
@@ -179,8 +191,9 @@ pub(crate) fn format_interval(ratio: &PairedRatio) -> String {
     })
 }
 
-pub(crate) fn rules_table(rules: &[Rule], provenance: &Provenance) -> TextTable {
-    let columns = "from> | below> | candidate | speed-up> | confidence | deployed";
+/// A table of rules for the calls of a comparison, with the requirements that they fail.
+pub(crate) fn rules_table(comparison: &Comparison, rules: &[Rule], lacks: &Lacks) -> TextTable {
+    let columns = "from> | below> | candidate | bits? | speed-up> | confidence | deployed";
     let ends = rules
         .iter()
         .skip(1)
@@ -193,16 +206,14 @@ pub(crate) fn rules_table(rules: &[Rule], provenance: &Provenance) -> TextTable 
                 format_bytes(rule.from_bytes),
                 end,
                 short_name(&rule.candidate),
+                bits_of_rule(comparison, &rule.candidate),
                 or_none(rule.speedup, format_factor),
                 if rule.confirmed {
                     format!("{}, confirmed", rule.confidence)
                 } else {
                     rule.confidence.to_string()
                 },
-                match (
-                    Policy::default().lack_of_rule(rule, provenance),
-                    &rule.candidate,
-                ) {
+                match (lacks.get(&rule.from_bytes), &rule.candidate) {
                     (_, Candidate::Default) => NONE.to_owned(),
                     (None, _) => "yes".to_owned(),
                     (Some(lack), _) => format!("no: {}", lack.reason()),
@@ -210,6 +221,20 @@ pub(crate) fn rules_table(rules: &[Rule], provenance: &Provenance) -> TextTable 
             ]
         });
     text_table(columns, rows)
+}
+
+/// What decides the bits of a reduction's result, and the depth; empty if nothing is combined.
+fn bits_of_rule(comparison: &Comparison, candidate: &Candidate) -> String {
+    if !comparison.collective.is_reduction() {
+        return String::new();
+    }
+    let Some(by) = candidate.bracketed_by() else {
+        return "unknown".to_owned();
+    };
+    let commutes = comparison.operators != Operators::Noncommutative;
+    let depth = candidate.combining_depth(comparison.shape, comparison.order, commutes);
+    let depth = depth.map_or_else(String::new, |depth| format!("; depth {depth}"));
+    [&["ranks"], &by[..]].concat().join(", ") + &depth
 }
 
 fn blocks_section(view: &View) -> String {

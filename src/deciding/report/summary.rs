@@ -19,6 +19,7 @@ pub fn render_summary(view: &View) -> String {
             .iter()
             .map(|comparison| format!("  {}", comparison_line(comparison))),
     );
+    lines.extend(view.numerics.iter().map(|cost| format!("{cost}.")));
     lines.extend(time_sentences(view));
     // The other texts are single lines too.
     let sentences = [detectable_sentence(view), search_sentence(view)]

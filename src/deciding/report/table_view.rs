@@ -3,11 +3,11 @@
 use results::{CellDecision, MeasuringCost, Ranked, RepetitionCounts, Verdict};
 use schedule::Collective;
 use statistics::PairedRatio;
-use table::{Confidence, Deployment, RuleSource, ShapeRules, Table, rule_at};
+use table::{Confidence, Deployment, Policy, RuleSource, ShapeRules, Table, rule_at};
 use vocabulary::{Candidate, Cell, Datatype};
 use wire::Environment;
 
-use crate::view::{Basis, Comparison, View, find_withheld_reasons};
+use crate::view::{Basis, Comparison, LibraryRules, View, find_withheld_reasons};
 
 impl View {
     /// The view of a table alone: its rules and the times in it.
@@ -19,7 +19,8 @@ impl View {
             for entry in leading {
                 let of_library = library_entries(entry, entries);
                 let found = decisions_of_entry(collective, entry, &of_library);
-                comparisons.push(comparison_of_entry(collective, entry, &of_library, &found));
+                let comparison = comparison_of_entry(table, collective, entry, &of_library, &found);
+                comparisons.push(comparison);
                 cells.extend(found);
             }
         }
@@ -38,6 +39,7 @@ impl View {
             poor_predictions: Vec::new(),
             comparisons,
             withheld: find_withheld_reasons(table, &cells),
+            numerics: table.costs_of_numerics(Policy::default()),
             cells,
             pairs: Vec::new(),
             curves: Vec::new(),
@@ -72,6 +74,7 @@ fn library_entries<'t>(entry: &ShapeRules, entries: &'t [ShapeRules]) -> Vec<&'t
 }
 
 fn comparison_of_entry(
+    table: &Table,
     collective: Collective,
     entry: &ShapeRules,
     of_library: &[&ShapeRules],
@@ -87,9 +90,10 @@ fn comparison_of_entry(
         distribution: None,
         sizes: found.to_vec(),
         rules: entry.rules.clone(),
+        lacks: table.lacks_of_entry(collective, entry, Policy::default()),
         library_rules: of_library
             .iter()
-            .map(|other| (other.operators, other.rules.clone()))
+            .map(|other| LibraryRules::from_entry(table, collective, other))
             .collect(),
         blocks: Vec::new(),
     }

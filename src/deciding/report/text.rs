@@ -194,6 +194,17 @@ pub(crate) fn escape_markdown(text: &str) -> String {
         .replace("](", "]\\(")
 }
 
+/// What decides the bits of a rounded result of an algorithm of ours, and the depth of its combinations, in words.
+/// `bracketed_by` is what decides beside the number of ranks.
+pub fn describe_bits(bracketed_by: &[&str], depth: Option<u32>) -> String {
+    let others: String = bracketed_by.iter().map(|by| format!(", {by}")).collect();
+    let depth = depth.map_or_else(
+        || "not computed for such ranks".to_owned(),
+        |depth| depth.to_string(),
+    );
+    format!("decided by number of ranks{others}; depth {depth}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::{markdown_cell, markdown_prose};

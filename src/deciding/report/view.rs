@@ -8,8 +8,8 @@ use results::{
 };
 use schedule::Collective;
 use table::{
-    Deployment, Deployments, Lack, OperatorClass, Operators, Policy, Provenance, Query, Rule,
-    ShapeRules, Table,
+    Deployment, Deployments, Lack, Lacks, NumericsCost, OperatorClass, Operators, Policy,
+    Provenance, Query, Rule, ShapeRules, Table,
 };
 use vocabulary::{Candidate, Cell, CommShape, Datatype, Distribution, Operator, RankOrder};
 use wire::{Environment, FailureRecord};
@@ -43,6 +43,8 @@ pub struct View {
     pub cells: Vec<CellDecision>,
     /// The reasons why choices of the table are not deployed, as in `not confirmed`: [`find_withheld_reasons`].
     pub withheld: WithheldReasons,
+    /// What requirements on the bits of reductions cost, in each deployment in which they cost something.
+    pub numerics: Vec<NumericsCost>,
     /// Colltune's algorithms compared with the library's own; empty if none of those was forced.
     pub pairs: Vec<Pairs>,
     /// Predicted and measured times.
@@ -171,10 +173,34 @@ pub struct Comparison {
     pub sizes: Vec<CellDecision>,
     /// The table's rules, ascending.
     pub rules: Vec<Rule>,
-    /// The rules for the library's own settings, by operators, if they differ.
-    pub library_rules: Vec<(Operators, Vec<Rule>)>,
+    /// The requirements of [`Policy::default`] that these fail.
+    pub lacks: Lacks,
+    /// The rules for the library's own settings, if they differ.
+    pub library_rules: Vec<LibraryRules>,
     /// Predicted and measured block sizes.
     pub blocks: Vec<BlockComparison>,
+}
+
+/// Rules for the library's own settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LibraryRules {
+    /// The operators that they hold for.
+    pub operators: Operators,
+    /// The rules, ascending.
+    pub rules: Vec<Rule>,
+    /// The requirements of [`Policy::default`] that these fail.
+    pub lacks: Lacks,
+}
+
+impl LibraryRules {
+    /// The rules of an entry of a table.
+    pub(crate) fn from_entry(table: &Table, collective: Collective, entry: &ShapeRules) -> Self {
+        Self {
+            operators: entry.operators,
+            rules: entry.rules.clone(),
+            lacks: table.lacks_of_entry(collective, entry, Policy::default()),
+        }
+    }
 }
 
 /// The key of a comparison.
@@ -265,9 +291,12 @@ impl Comparison {
             rules: entries()
                 .find(is_whole)
                 .map_or_else(Vec::new, |e| e.rules.clone()),
+            lacks: entries().find(is_whole).map_or_else(Lacks::new, |entry| {
+                table.lacks_of_entry(collective, entry, Policy::default())
+            }),
             library_rules: entries()
                 .filter(is_of_library)
-                .map(|entry| (entry.operators, entry.rules.clone()))
+                .map(|entry| LibraryRules::from_entry(table, collective, entry))
                 .collect(),
             blocks: blocks.iter().filter(concerns).cloned().collect(),
         }

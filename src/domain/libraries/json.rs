@@ -1,5 +1,6 @@
 //! JSON with the lines of its values, as lenient parsers of libraries accept it.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
 use printable::shortened;
@@ -37,6 +38,16 @@ pub(crate) enum JsonContent {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct JsonMember {
     pub(crate) key: String,
+    /// The line of the key with the value that counts.
+    pub(crate) line: usize,
+    pub(crate) value: JsonValue,
+    /// The values that were given to the same key before, for parsers that keep the last one.
+    pub(crate) replaced: Vec<ReplacedValue>,
+}
+
+/// A value that a later one replaces, with the line of its key.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ReplacedValue {
     pub(crate) line: usize,
     pub(crate) value: JsonValue,
 }
@@ -62,8 +73,22 @@ pub(crate) struct JsonDialect {
     pub(crate) byte_order_mark: bool,
     /// Any character behind `\\`, which then stands for itself.
     pub(crate) any_escapes: bool,
+    /// Whether a key that is given again stays at its first place and gets the last value; otherwise both are kept.
+    pub(crate) replaces_values: bool,
     /// The deepest nesting.
     pub(crate) deepest: usize,
+}
+
+impl JsonMember {
+    /// Replaces the value by that of a later member with the same key.
+    fn replace_by(&mut self, later: Self) {
+        let before = std::mem::replace(self, later);
+        self.replaced = before.replaced;
+        self.replaced.push(ReplacedValue {
+            line: before.line,
+            value: before.value,
+        });
+    }
 }
 
 impl JsonValue {
@@ -187,7 +212,8 @@ impl<'a> JsonParser<'a> {
     }
 
     fn parse_members(&mut self, depth: usize) -> Result<Vec<JsonMember>, JsonFault> {
-        let mut members = Vec::new();
+        let mut members: Vec<JsonMember> = Vec::new();
+        let mut place_of_key: BTreeMap<String, usize> = BTreeMap::new();
         loop {
             if self.take_char('}')? {
                 return Ok(members);
@@ -204,7 +230,22 @@ impl<'a> JsonParser<'a> {
                 )));
             }
             let value = self.parse_value(depth + 1)?;
-            members.push(JsonMember { key, line, value });
+            let member = JsonMember {
+                key,
+                line,
+                value,
+                replaced: Vec::new(),
+            };
+            let known = place_of_key.get(&member.key).copied();
+            match known.and_then(|place| members.get_mut(place)) {
+                Some(first) => first.replace_by(member),
+                None => {
+                    if self.dialect.replaces_values {
+                        place_of_key.insert(member.key.clone(), members.len());
+                    }
+                    members.push(member);
+                }
+            }
             if !self.take_char(',')? {
                 if self.take_char('}')? {
                     return Ok(members);

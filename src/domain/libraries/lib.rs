@@ -15,7 +15,7 @@ mod handing_back;
 pub mod intelmpi;
 mod json;
 mod launching;
-mod mpich;
+pub mod mpich;
 pub mod openmpi;
 mod placing;
 mod rules_files;
@@ -48,7 +48,10 @@ pub use findings::{
 pub use forcing::{NamedEffect, effect_of_name};
 pub use handing_back::{Replacement, hand_back_lines};
 pub use launching::{LaunchRanks, NodeSource};
-pub use placing::{Placing, STEP_SIZE_VARIABLE, STEP_WITH_LIBRARY, placing_of_name};
+pub use placing::{
+    JOB_VARIABLES, Placing, STEP_RANK_VARIABLE, STEP_SIZE_VARIABLE, STEP_WITH_LIBRARY,
+    placing_of_name,
+};
 pub use rules_files::RulesFileEffect;
 pub use serving::Serving;
 pub use steering::{Condition, Effect, KnownSettings, NoEffect, SettingRole, SteeringSetting};

@@ -13,6 +13,8 @@ use std::ffi::{OsStr, OsString};
 use schedule::Collective;
 use vocabulary::{Cell, Parameters, Placement};
 
+pub use algorithms::takes_parameters;
+
 use crate::{
     Assignment, AssignmentSource, ExaminedRelease, Facts, LaunchRanks, MpiLibrary, NodeSource,
     RulesFileEffect, Serving, SteeringFindings, SteeringFormat, SteeringSetting,

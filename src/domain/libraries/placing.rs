@@ -8,6 +8,18 @@ const PREFIXES: [&str; 2] = ["ompi_mca_", "prte_mca_"];
 /// The variable in which Slurm gives a process the number of processes that one `srun` has started.
 pub const STEP_SIZE_VARIABLE: &str = "SLURM_STEP_NUM_TASKS";
 
+/// The variable in which Slurm gives a process its number among those that one `srun` has started.
+pub const STEP_RANK_VARIABLE: &str = "SLURM_PROCID";
+
+/// The variables in which batch systems (Slurm, PBS, LSF, Grid Engine, Flux) give processes the identifier of their job.
+pub const JOB_VARIABLES: [&str; 5] = [
+    "SLURM_JOB_ID",
+    "PBS_JOBID",
+    "LSB_JOBID",
+    "JOB_ID",
+    "FLUX_JOB_ID",
+];
+
 /// How a step of Slurm starts processes that find each other, in words.
 pub const STEP_WITH_LIBRARY: &str = "`srun` with the `--mpi` that the library needs";
 

@@ -16,6 +16,10 @@
 //! recorder compares the times at which ranks arrive in some of the calls, so a tally has the time in these calls and the
 //! part of it before the last rank came. [`CallCost::waiting_share`] extends that to all calls of the shape.
 //!
+//! # Tables in use
+//!
+//! The module [`usage`] is about another kind of file: lines about jobs that were given a table.
+//!
 //! # The file
 //!
 //! JSON, with a line for each shape (`file.rs`). A reader refuses what it does not know, with the line and the column.
@@ -27,6 +31,7 @@ mod overview;
 mod shape;
 mod sum;
 mod time;
+pub mod usage;
 
 pub use cost::CallCost;
 pub use file::{FORMAT, ProfileError, VERSION};

@@ -26,7 +26,7 @@ pub use self::sweep::{Refutation, Unprovable, Verdict, Verify};
 use crate::engine::{Domain, Engine, Tally};
 use crate::fault::{Fault, Misdeed};
 use crate::program::Program;
-use crate::{BracketedBy, Buffer, Held, Rank, Schedule};
+use crate::{Algorithm, Blocks, BracketedBy, Buffer, Held, Rank, Request, Schedule};
 
 /// The observations of a verification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -72,6 +72,67 @@ pub fn verify_programs(
 /// `None` if it combines nothing, as on one rank, if that vector is so long on so many ranks that it would take more
 /// than [`MOST_OBSERVED_UNITS`], or if the schedule is not correct. Parts have one size.
 pub fn observe_bracketing(schedule: &Schedule) -> Option<Bracketing> {
+    observe_bracketing_within(schedule, MOST_OBSERVED_UNITS)
+}
+
+/// The depth of a call's trees ([`Bracketing::depth`]) for vectors of any length in any number of blocks; 0 on one rank.
+///
+/// `None` if the algorithm combines nothing or cannot serve the call, or if a vector with all of its trees would take so
+/// many units, in the vectors of all ranks together, that answers about tables would take long.
+pub fn observe_depth(algorithm: &'static Algorithm, request: &Request<'_>) -> Option<u32> {
+    let bracketed_by = algorithm.bracketed_by(&request.parameters)?;
+    if request.ranks == 1 {
+        return Some(0);
+    }
+    observe_any_length(algorithm, request, &bracketed_by).map(|bracketing| bracketing.depth)
+}
+
+/// A fingerprint of the tree by which every element of every result is made ([`Bracketing::of_each`]), whatever the length
+/// of the vector, the number of blocks and the root.
+///
+/// `None` if the element's place or the root decides the tree, or if [`observe_depth`] would not answer.
+pub fn observe_tree(algorithm: &'static Algorithm, request: &Request<'_>) -> Option<u64> {
+    let bracketed_by = algorithm.bracketed_by(&request.parameters)?;
+    let differs = [BracketedBy::Element, BracketedBy::Root];
+    if differs.iter().any(|by| bracketed_by.contains(by)) {
+        return None;
+    }
+    observe_any_length(algorithm, request, &bracketed_by)?.of_each
+}
+
+/// The trees of vectors of any length in any number of blocks.
+fn observe_any_length(
+    algorithm: &'static Algorithm,
+    request: &Request<'_>,
+    bracketed_by: &[BracketedBy],
+) -> Option<Bracketing> {
+    let mut parameters = request.parameters;
+    if parameters.blocks.is_some() {
+        // Where all elements have one tree, blocks change nothing; elsewhere, a few blocks have all trees.
+        let blocks = if bracketed_by.contains(&BracketedBy::Element) {
+            BLOCKS_WITH_ALL_DEPTHS
+        } else {
+            1
+        };
+        parameters.blocks = Some(Blocks::Count(blocks));
+    }
+    let request = Request {
+        units: u64::from(request.ranks) * u64::from(BLOCKS_WITH_ALL_DEPTHS),
+        parameters,
+        counts: None,
+        ..*request
+    };
+    let schedule = Schedule::new(algorithm, &request).ok()?;
+    observe_bracketing_within(&schedule, MOST_DEPTH_UNITS)
+}
+
+/// The number of blocks from which on more of them make no tree deeper.
+const BLOCKS_WITH_ALL_DEPTHS: u32 = 4;
+
+/// The most units, in the vectors of all ranks together, on which [`observe_depth`] runs a schedule.
+const MOST_DEPTH_UNITS: u64 = 1 << 20;
+
+fn observe_bracketing_within(schedule: &Schedule, most_units: u64) -> Option<Bracketing> {
     let bracketed_by = schedule.bracketed_by()?;
     let shape = schedule.shape();
     let ranks = u64::from(shape.ranks);
@@ -93,7 +154,7 @@ pub fn observe_bracketing(schedule: &Schedule) -> Option<Bracketing> {
     } else {
         units
     };
-    if in_vector.saturating_mul(ranks) > MOST_OBSERVED_UNITS {
+    if in_vector.saturating_mul(ranks) > most_units {
         return None;
     }
     let proof = verify_schedule(&schedule.with_units(units)).ok()?;

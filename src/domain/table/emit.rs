@@ -103,6 +103,7 @@ fn write_provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt:
         pattern,
         distributions,
         min_confidence,
+        numerics,
         warnings,
     } = provenance;
     writeln!(f, "provenance:")?;
@@ -135,6 +136,9 @@ fn write_provenance(f: &mut fmt::Formatter<'_>, provenance: &Provenance) -> fmt:
     }
     if *min_confidence != Confidence::default() {
         writeln!(f, "  min_confidence: {min_confidence}")?;
+    }
+    if !numerics.is_none() {
+        writeln!(f, "  numerics: {numerics}")?;
     }
     if warnings.is_empty() {
         return writeln!(f, "  warnings: []");

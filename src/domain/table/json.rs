@@ -35,6 +35,10 @@ pub struct DecisionJson {
     /// number of ranks and the parameters: `element`, `root` and `nodes`. Null if nothing is combined or the library's
     /// own choice or algorithm is used, which does not say.
     pub bracketed_by: Option<Vec<&'static str>>,
+    /// The most combinations, one after the other, that a contribution to a result goes through: the rounding error of a
+    /// sum is at most about this times the machine epsilon, times the sum of the absolute values. For vectors of any
+    /// length, with root 0. Null where `bracketed_by` is, and if there are too many ranks to find out quickly.
+    pub depth: Option<u32>,
     /// Expected time of the candidate, or null.
     pub expected_seconds: Option<f64>,
     /// Expected time of the library's default, or null.
@@ -75,6 +79,11 @@ impl Decision<'_> {
             algorithm: self.candidate.id().to_owned(),
             parameters: self.candidate.parameters(),
             bracketed_by: self.candidate.bracketed_by(),
+            depth: self.candidate.combining_depth(
+                query.shape,
+                query.order,
+                query.operators == OperatorClass::Commutative,
+            ),
             expected_seconds: self.expected_seconds,
             default_seconds: self.default_seconds,
             times_of: self.matched.describe_stand_in(),

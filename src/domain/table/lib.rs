@@ -58,7 +58,8 @@
 //!
 //! Reading a table marks the parts of rules that its verdicts refute (`repair.rs`), and no [`Policy`] deploys them: at
 //! run time, in exports, in deployed folders or in reports. The command line adds the verdicts of the store first,
-//! since ranks read no stores. Before a release, the service demands a validation of that very table, of what is in
+//! since ranks read no stores. A policy, or the campaign through the table, may require that the bits of sums do not depend
+//! on the placement of ranks or on the size (`numerics.rs`). Before a release, the service demands a validation of that very table, of what is in
 //! force by its verdicts.
 
 mod between;
@@ -75,6 +76,7 @@ mod interpolate;
 mod json;
 mod lookup;
 mod nonblocking;
+mod numerics;
 mod other;
 mod parse;
 mod policy;
@@ -96,6 +98,7 @@ pub use envelope::{index_of_lowest, lowest_line_changes};
 pub use error::TableError;
 pub use json::DecisionJson;
 pub use lookup::{Decision, Query, RulePlace, ShapeMatch, rule_at};
+pub use numerics::{Lacks, LargestLoss, Numerics, NumericsCost, UnknownNumerics};
 pub use policy::{Lack, Policy, Usage, Withheld};
 pub(crate) use problem::Problem;
 pub use problem::unknown_collective;

@@ -86,7 +86,7 @@ pub struct Decision<'t> {
 }
 
 /// The properties of a rule that determine whether a policy deploys it.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Basis<'t> {
     /// Whether the rule is confirmed on the shape that it was made for.
     pub(crate) confirmed: bool,
@@ -96,6 +96,25 @@ pub(crate) struct Basis<'t> {
     pub(crate) refuted: bool,
     /// The table's provenance.
     pub(crate) provenance: &'t Provenance,
+    /// All entries of the collective.
+    pub(crate) entries: &'t [ShapeRules],
+}
+
+/// Apart from the other entries, whose order makes no difference.
+impl PartialEq for Basis<'_> {
+    fn eq(&self, other: &Self) -> bool {
+        let Self {
+            confirmed,
+            confidence,
+            refuted,
+            provenance,
+            entries: _,
+        } = *self;
+        confirmed == other.confirmed
+            && confidence == other.confidence
+            && refuted == other.refuted
+            && provenance == other.provenance
+    }
 }
 
 impl Decision<'_> {
@@ -276,12 +295,7 @@ impl Table {
                 Cow::Owned(_) => self.own_candidate(query.collective, &rule.candidate),
             };
             Some(decide_by_rule(
-                query,
-                &entry,
-                rule,
-                matched,
-                candidate,
-                &self.provenance,
+                query, &entry, rule, matched, candidate, self,
             ))
         };
         decide().unwrap_or(Decision::without_rule(query))
@@ -381,7 +395,7 @@ fn decide_by_rule<'t>(
     rule: &Rule,
     matched: ShapeMatch,
     candidate: &'t Candidate,
-    provenance: &'t Provenance,
+    table: &'t Table,
 ) -> Decision<'t> {
     let is_default = rule.candidate == Candidate::Default;
     // The times at the smallest size say nothing about a call of unknown size.
@@ -413,7 +427,11 @@ fn decide_by_rule<'t>(
             confirmed: rule.confirmed,
             confidence: rule.confidence,
             refuted: rule.refuted,
-            provenance,
+            provenance: &table.provenance,
+            entries: table
+                .collectives
+                .get(&query.collective)
+                .map_or(&[], Vec::as_slice),
         }),
     }
 }

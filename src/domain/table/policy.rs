@@ -8,8 +8,10 @@ use thiserror::Error;
 use vocabulary::Candidate;
 
 use crate::lookup::{Basis, rule_at};
+use crate::numerics::{Lacks, add_numerical_lacks};
 use crate::{
-    Confidence, Decision, Deployment, Provenance, Rule, RulePlace, ShapeMatch, ShapeRules, Table,
+    Confidence, Decision, Deployment, Numerics, Provenance, Rule, RulePlace, ShapeMatch,
+    ShapeRules, Table,
 };
 
 /// The selection of the rules that are deployed, that is, used at run time, in exported files and in deployed folders.
@@ -26,10 +28,18 @@ pub struct Policy {
     pub unconfirmed: bool,
     /// Whether the nearest measured shape serves a shape that was not measured, where rules are not interpolated.
     pub extrapolate: bool,
+    /// What the bits of reductions must not depend on; `None` for the table's own requirements ([`Provenance::numerics`]).
+    pub numerics: Option<Numerics>,
 }
 
 impl Policy {
-    /// The requirement that a rule fails on the shape that it was made for; `None` if it is deployed.
+    /// What the bits of reductions by a table of this provenance must not depend on.
+    pub fn numerics_for(self, provenance: &Provenance) -> Numerics {
+        self.numerics.unwrap_or(provenance.numerics)
+    }
+
+    /// The requirement that a rule fails on the shape that it was made for, apart from those of [`Policy::numerics`];
+    /// `None` if it fails none of them.
     pub fn lack_of_rule(self, rule: &Rule, provenance: &Provenance) -> Option<Lack> {
         if rule.candidate == Candidate::Default {
             None
@@ -38,6 +48,27 @@ impl Policy {
         } else {
             self.lack_unless_refuted(rule.confirmed, rule.confidence, provenance)
         }
+    }
+
+    /// The requirements that the rules of a collective fail, for each of its entries.
+    fn lacks_of_collective(
+        self,
+        collective: Collective,
+        entries: &[ShapeRules],
+        provenance: &Provenance,
+    ) -> Vec<Lacks> {
+        let of_entry = |entry: &ShapeRules| {
+            let rules = entry.rules.iter();
+            rules
+                .filter_map(|rule| Some((rule.from_bytes, self.lack_of_rule(rule, provenance)?)))
+                .collect()
+        };
+        let mut lacks: Vec<Lacks> = entries.iter().map(of_entry).collect();
+        let numerics = self.numerics_for(provenance);
+        if collective.is_reduction() && !numerics.is_none() {
+            add_numerical_lacks(numerics, self.extrapolate, entries, &mut lacks);
+        }
+        lacks
     }
 
     /// The first requirement that a rule fails, if the rule replaces the default and no validation refuted it; `None` if
@@ -108,17 +139,33 @@ pub enum Lack {
     /// It was simulated, not measured.
     #[error("is simulated")]
     Measurement,
+    /// Its bits depend on the placement of ranks.
+    #[error("gives other bits on another placement of as many ranks")]
+    Placement,
+    /// Its bits depend on the size of the message.
+    #[error("gives other bits at another size")]
+    Size,
+    /// It is not known how it brackets contributions, as it is not an algorithm of ours.
+    #[error("is the library's own algorithm, whose bits may depend on everything")]
+    Bracketing,
 }
 
 impl Lack {
-    /// The reason, to follow a colon: `not confirmed`, `low confidence`, `simulated`, `validate found it slower or
-    /// failing`.
+    /// Whether it is one of [`Policy::numerics`].
+    pub const fn is_numerical(self) -> bool {
+        matches!(self, Self::Placement | Self::Size | Self::Bracketing)
+    }
+
+    /// The reason, to follow a colon, as in `not confirmed`, `low confidence` or `validate found it slower or failing`.
     pub fn reason(self) -> String {
         match self {
             Self::Verdict => "validate found it slower or failing".to_owned(),
             Self::Confirmation => "not confirmed".to_owned(),
             Self::Confidence(confidence) => format!("{confidence} confidence"),
             Self::Measurement => "simulated".to_owned(),
+            Self::Placement => "other bits on another placement".to_owned(),
+            Self::Size => "other bits at another size".to_owned(),
+            Self::Bracketing => "bits of the library's own algorithm are unknown".to_owned(),
         }
     }
 }
@@ -130,9 +177,13 @@ impl Table {
         let mut table = self.clone();
         let mut withheld = Vec::new();
         let interpolates = policy.deploys_interpolated(&self.provenance);
+        let numerics = policy.numerics_for(&self.provenance);
+        let mut lacks = self.lacks_by_entry(policy).into_iter();
         for (collective, entries) in &mut table.collectives {
+            // Between measured shapes, the choice follows size and placement.
+            let follows_numerics = collective.is_reduction() && !numerics.is_none();
             for entry in entries {
-                if !interpolates {
+                if !interpolates || follows_numerics {
                     entry.candidates.clear();
                 }
                 // What is slower on this shape is not interpolated to others.
@@ -144,16 +195,36 @@ impl Table {
                 entry
                     .candidates
                     .retain(|times| !is_refuted(&times.candidate));
-                entry.withhold_rules(
-                    *collective,
-                    |rule| policy.lack_of_rule(rule, &self.provenance),
-                    &mut withheld,
-                );
+                let of_entry = lacks.next().unwrap_or_default();
+                entry.withhold_rules(*collective, &of_entry, &mut withheld);
             }
         }
         let section = table.nonblocking.as_deref();
         table.nonblocking = section.map(|section| Box::new(section.deployed_by(policy).0));
         (table, withheld)
+    }
+
+    /// The requirements that the rules of an entry for a collective fail.
+    pub fn lacks_of_entry(
+        &self,
+        collective: Collective,
+        entry: &ShapeRules,
+        policy: Policy,
+    ) -> Lacks {
+        let entries = self.collectives.get(&collective);
+        let entries = entries.map_or(&[][..], Vec::as_slice);
+        let lacks = policy.lacks_of_collective(collective, entries, &self.provenance);
+        let mut all = entries.iter().zip(lacks);
+        let found = all.find(|(other, _)| std::ptr::eq(*other, entry) || *other == entry);
+        found.map_or_else(Lacks::new, |(_, of_entry)| of_entry)
+    }
+
+    /// The requirements that rules fail, for each entry in the order of [`Table::entries`].
+    pub(crate) fn lacks_by_entry(&self, policy: Policy) -> Vec<Lacks> {
+        let of_collective = |(collective, entries): (&Collective, &Vec<ShapeRules>)| {
+            policy.lacks_of_collective(*collective, entries, &self.provenance)
+        };
+        self.collectives.iter().flat_map(of_collective).collect()
     }
 }
 
@@ -170,12 +241,14 @@ pub struct Usage {
     pub simulated: usize,
     /// Rules that `colltune validate` found slower than the default, or failing.
     pub refuted: usize,
+    /// Rules for reductions that fail [`Policy::numerics`].
+    pub numerics: usize,
 }
 
 impl Usage {
     /// The number of rules that are not deployed.
     pub const fn unused_rules(self) -> usize {
-        self.unconfirmed + self.uncertain + self.simulated + self.refuted
+        self.unconfirmed + self.uncertain + self.simulated + self.refuted + self.numerics
     }
 
     /// Whether there are rules but none is deployed.
@@ -200,6 +273,11 @@ impl fmt::Display for Usage {
             (self.unconfirmed, "is not confirmed", "are not confirmed"),
             (self.uncertain, "lacks confidence", "lack confidence"),
             (self.simulated, "is simulated", "are simulated"),
+            (
+                self.numerics,
+                "gives bits that depend on what `numerics` excludes",
+                "give bits that depend on what `numerics` excludes",
+            ),
         ];
         let lacks = lacks.into_iter().filter(|(count, ..)| *count > 0);
         for (place, (count, one, many)) in lacks.enumerate() {
@@ -213,23 +291,26 @@ impl fmt::Display for Usage {
 impl Table {
     /// Counts the rules for a deployment by whether a policy deploys them.
     pub fn count_usage(&self, policy: Policy, deployment: Deployment) -> Usage {
-        let entries = self.entries();
-        let entries = entries.filter(|entry| entry.deployments.hold_for(deployment));
+        let lacks = self.lacks_by_entry(policy);
+        let entries = self.entries().zip(&lacks);
+        let entries = entries.filter(|(entry, _)| entry.deployments.hold_for(deployment));
         let mut usage = Usage::default();
-        let rules = entries.flat_map(|entry| &entry.rules);
         // Programs that use colltune leave the library's own algorithms to the library.
         let counts = |rule: &&Rule| match deployment {
             Deployment::Colltune => rule.candidate.is_ours(),
             Deployment::Library => true,
         };
-        for rule in rules.filter(counts) {
-            match policy.lack_of_rule(rule, &self.provenance) {
-                Some(Lack::Verdict) => usage.refuted += 1,
-                Some(Lack::Confirmation) => usage.unconfirmed += 1,
-                Some(Lack::Confidence(_)) => usage.uncertain += 1,
-                Some(Lack::Measurement) => usage.simulated += 1,
-                None if rule.candidate == Candidate::Default => {}
-                None => usage.used += 1,
+        for (entry, of_entry) in entries {
+            for rule in entry.rules.iter().filter(counts) {
+                match of_entry.get(&rule.from_bytes) {
+                    Some(Lack::Verdict) => usage.refuted += 1,
+                    Some(Lack::Confirmation) => usage.unconfirmed += 1,
+                    Some(Lack::Confidence(_)) => usage.uncertain += 1,
+                    Some(Lack::Measurement) => usage.simulated += 1,
+                    Some(Lack::Placement | Lack::Size | Lack::Bracketing) => usage.numerics += 1,
+                    None if rule.candidate == Candidate::Default => {}
+                    None => usage.used += 1,
+                }
             }
         }
         usage
@@ -245,13 +326,15 @@ impl Decision<'_> {
             confidence,
             refuted,
             provenance,
+            ..
         } = self
             .basis
             .filter(|_| *self.candidate != Candidate::Default)?;
         let of_rule = if refuted {
             Some(Lack::Verdict)
         } else {
-            policy.lack_unless_refuted(confirmed, confidence, provenance)
+            let other = policy.lack_unless_refuted(confirmed, confidence, provenance);
+            other.or_else(|| self.numerical_lack(policy))
         };
         let of_shape = match self.matched {
             _ if policy.extrapolate => None,
@@ -267,6 +350,38 @@ impl Decision<'_> {
         let of_rule = of_rule.map(Lack::reason);
         of_rule.or_else(|| of_shape.map(str::to_owned))
     }
+
+    /// The requirement on bits that the decision's rule fails, by itself or beside the other rules of its collective. What
+    /// is interpolated between shapes follows size and placement.
+    fn numerical_lack(&self, policy: Policy) -> Option<Lack> {
+        let Basis {
+            provenance,
+            entries,
+            ..
+        } = self.basis?;
+        let (numerics, collective) = (policy.numerics_for(provenance), self.query.collective);
+        if numerics.is_none() || !collective.is_reduction() {
+            return None;
+        }
+        if matches!(self.matched, ShapeMatch::Interpolated(..)) {
+            return Some(if numerics.independent_of_size {
+                Lack::Size
+            } else {
+                Lack::Placement
+            });
+        }
+        let RulePlace::Rule { from_bytes, .. } = self.rule else {
+            return None;
+        };
+        let lacks = policy.lacks_of_collective(collective, entries, provenance);
+        let mut of_entries = entries.iter().zip(lacks);
+        let (_, of_entry) =
+            of_entries.find(|(entry, _)| entry.rule_place(collective, from_bytes) == self.rule)?;
+        of_entry
+            .get(&from_bytes)
+            .copied()
+            .filter(|lack| lack.is_numerical())
+    }
 }
 
 impl ShapeRules {
@@ -274,19 +389,19 @@ impl ShapeRules {
     fn withhold_rules(
         &mut self,
         collective: Collective,
-        lack: impl Fn(&Rule) -> Option<Lack>,
+        lacks: &Lacks,
         withheld: &mut Vec<Withheld>,
     ) {
         for point in &mut self.measured {
             let rule = rule_at(&self.rules, point.bytes);
-            if rule.is_some_and(|rule| lack(rule).is_some()) {
+            if rule.is_some_and(|rule| lacks.contains_key(&rule.from_bytes)) {
                 point.seconds = point.default_seconds;
                 point.speedup = 1.0;
             }
         }
         for at in 0..self.rules.len() {
             let rule = &self.rules[at];
-            let Some(lack) = lack(rule) else {
+            let Some(&lack) = lacks.get(&rule.from_bytes) else {
                 continue;
             };
             let place = self.rule_place(collective, rule.from_bytes);

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use strum_macros::{Display, IntoStaticStr};
 use vocabulary::{Candidate, CommShape, Distribution, Library, Pattern, RankOrder, Through};
 
-use crate::{CandidateTimes, Deployments, Operators, RuleSource, Verdict};
+use crate::{CandidateTimes, Deployments, Numerics, Operators, RuleSource, Verdict};
 
 /// The newest version of the file format that this crate reads and writes.
 pub const FORMAT_VERSION: u32 = 7;
@@ -18,6 +18,7 @@ const VERSION_WITH_CURRENT_NAMES: u32 = 3;
 const VERSION_WITH_SHARED_MEMORY: u32 = 4;
 const VERSION_WITH_NETWORKS: u32 = 5;
 const VERSION_WITH_ALL_COLLECTIVES: u32 = 6;
+const VERSION_WITH_NUMERICS: u32 = 7;
 pub(crate) const VERSION_WITH_NONBLOCKING: u32 = 7;
 
 /// The collectives of which tables could name only the library's own algorithms before
@@ -39,8 +40,8 @@ pub struct Table {
     pub name: String,
     /// The measurements behind the decisions.
     pub provenance: Provenance,
-    /// The entries of each collective, at least one; those for blocking calls. No two entries of a collective hold for the same shape, order of
-    /// ranks, operator class and deployment, except that one for [`Operators::Any`] may follow one for
+    /// The entries of each collective for blocking calls, at least one. No two entries of a collective hold for the same
+    /// shape, order of ranks, operator class and deployment, except that one for [`Operators::Any`] may follow one for
     /// [`Operators::Commutative`], which takes precedence.
     pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
     /// Findings of `colltune validate` about the table's choices. [`Table::parse`] marks the rules that they refute,
@@ -57,6 +58,7 @@ impl Table {
     pub(crate) fn format_version(&self) -> u32 {
         let distributions =
             (!self.provenance.distributions.is_empty()).then_some(VERSION_WITH_ALL_COLLECTIVES);
+        let numerics = (!self.provenance.numerics.is_none()).then_some(VERSION_WITH_NUMERICS);
         let networks = (!self.provenance.networks.is_empty()).then_some(VERSION_WITH_NETWORKS);
         let of_entries = self.collectives.iter().flat_map(|(collective, entries)| {
             let chosen = entries.iter().flat_map(|entry| &entry.rules);
@@ -74,6 +76,7 @@ impl Table {
             .chain(of_verdicts)
             .chain(section.map(|_| VERSION_WITH_NONBLOCKING))
             .chain(networks)
+            .chain(numerics)
             .chain(distributions);
         needed.max().unwrap_or(VERSION_WITH_CURRENT_NAMES)
     }
@@ -136,6 +139,10 @@ pub struct Provenance {
     /// The least confidence of deployed rules, unless a [`Policy`](crate::Policy) gives another.
     #[serde(default)]
     pub min_confidence: Confidence,
+    /// What the bits of reductions by deployed rules must not depend on, unless a [`Policy`](crate::Policy) requires
+    /// something else.
+    #[serde(default)]
+    pub numerics: Numerics,
     /// Reasons to trust the measurements less, each a full sentence.
     pub warnings: Vec<String>,
 }
@@ -143,6 +150,11 @@ pub struct Provenance {
 impl Provenance {
     /// The value of `cpu` for a table that is meant for nodes of all types.
     pub const ANY_CPU: &str = "any";
+
+    /// Whether launches were made for the table: the rules of a site's file are not measured, nor is a withdrawn table.
+    pub fn has_launches(&self) -> bool {
+        self.launches > 0
+    }
 
     /// Whether the table is meant for nodes with a CPU of that model. An unknown model, of the table or of the node,
     /// matches any.

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use schedule::Collective;
+use schedule::{Algorithm, Collective, Placed, Request};
 use serde::{Deserialize, Serialize, Serializer};
 use strum_macros::IntoStaticStr;
 
-use crate::Cell;
 use crate::units::format_bytes;
+use crate::{Cell, CommShape, RankOrder};
 
 /// One way to carry out a collective.
 ///
@@ -137,6 +137,43 @@ impl Candidate {
         Some(all.into_iter().map(schedule::BracketedBy::name).collect())
     }
 
+    /// The most combinations, one after the other, that a contribution goes through on such ranks, whatever the length
+    /// and with root 0: [`schedule::verify::observe_depth`]. Ranks of unknown order are in block order.
+    ///
+    /// `None` if nothing is combined, if the candidate is not ours or cannot serve such ranks, if there are too many of
+    /// them to find out quickly, or if it depends on their order, which is neither of those that have a name.
+    pub fn combining_depth(
+        &self,
+        shape: CommShape,
+        order: RankOrder,
+        commutes: bool,
+    ) -> Option<u32> {
+        let (name, parameters) = self.as_ours()?;
+        let algorithm = schedule::find_algorithm(name)?;
+        let placed = placed_on(algorithm, shape, order)?;
+        let request = combining_request(parameters, shape, placed, commutes);
+        schedule::verify::observe_depth(algorithm, &request)
+    }
+
+    /// A fingerprint of the tree by which all elements of all results are combined on this many ranks, whatever nodes they
+    /// are on, the length and the root: [`schedule::verify::observe_tree`]. Candidates with one fingerprint give the same
+    /// bits.
+    ///
+    /// `None` if one of these decides the tree, and where [`Candidate::combining_depth`] is not known.
+    pub fn combining_tree(&self, ranks: u32, commutes: bool) -> Option<u64> {
+        let (name, parameters) = self.as_ours()?;
+        let algorithm = schedule::find_algorithm(name)?;
+        if algorithm.knows_nodes() {
+            return None;
+        }
+        let shape = CommShape {
+            nodes: 1,
+            ppn: ranks,
+        };
+        let request = combining_request(parameters, shape, Placed::Together, commutes);
+        schedule::verify::observe_tree(algorithm, &request)
+    }
+
     /// A candidate of ours without its blocks; any other as it is.
     #[must_use]
     pub fn without_blocks(&self) -> Self {
@@ -209,6 +246,32 @@ impl NativeAlgorithm {
     /// `native:collective/id`.
     pub fn full_name(&self) -> String {
         format!("{}{}/{}", Candidate::NATIVE, self.collective, self.id)
+    }
+}
+
+/// The nodes of ranks in an order; `None` if the algorithm knows nodes and the order has no name.
+fn placed_on(algorithm: &Algorithm, shape: CommShape, order: RankOrder) -> Option<Placed<'static>> {
+    match order.on_shape(shape) {
+        RankOrder::Other if algorithm.knows_nodes() => None,
+        RankOrder::Cyclic => Some(Placed::Cyclic { nodes: shape.nodes }),
+        _ => Some(Placed::Block {
+            per_node: shape.ppn,
+        }),
+    }
+}
+
+/// A call on such ranks, of any length.
+fn combining_request<'a>(
+    parameters: &'a Parameters,
+    shape: CommShape,
+    placed: Placed<'a>,
+    commutes: bool,
+) -> Request<'a> {
+    Request {
+        parameters: parameters.in_units(1),
+        commutative: commutes,
+        placed,
+        ..Request::among_ranks(shape.ranks())
     }
 }
 

@@ -60,15 +60,7 @@ pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
             given.set_aside.push(note);
         }
     }
-    let settings = exec::StartSettings::query_library()?;
-    given.is_forced_in_vain = settings.is_forced_in_vain(is_kept_by_any);
-    for rules in settings.rules {
-        if !is_kept_by_any(rules.setting) {
-            let place = describe_settings_file(&rules);
-            let note = format!("{}={} is set in {place}", rules.setting, rules.file);
-            given.set_aside.push(note);
-        }
-    }
+    let before = exec::StartSettings::query_library()?;
     // A variable overrides settings files, also on other nodes.
     // Without settings files the variable was just removed; an empty value may mean something else.
     let have_files = |library: &LibraryName| library.facts().files_setting.is_some();
@@ -77,6 +69,24 @@ pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
             if !is_kept_setting(library, setting) {
                 exec::change_environment(&library.environment_variable(setting), Some(""));
             }
+        }
+    }
+    // Nothing overrides some files: their rules stay in force, and are no more set aside than what is kept.
+    let has_others = before
+        .rules
+        .iter()
+        .any(|rules| !is_kept_by_any(rules.setting));
+    let after = if has_others {
+        &exec::StartSettings::query_library()?
+    } else {
+        &before
+    };
+    given.is_forced_in_vain = after.is_forced_in_vain();
+    for rules in &before.rules {
+        if !after.names_rules(rules.setting) {
+            let place = describe_settings_file(rules);
+            let note = format!("{}={} is set in {place}", rules.setting, rules.file);
+            given.set_aside.push(note);
         }
     }
     Ok(given)

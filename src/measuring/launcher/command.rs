@@ -67,7 +67,7 @@ pub(super) fn launcher_command(
     if !is_given {
         command.args(&binding_arguments);
     }
-    let removed = early_choices_of_site(installation);
+    let removed = early_choices_of_site(installation, start.options);
     for (name, _) in &removed {
         command.env_remove(name);
     }
@@ -89,14 +89,36 @@ pub(super) fn launcher_command(
     Ok(command)
 }
 
-/// The variables of this process's environment that choose algorithms before a program can set them aside.
-fn early_choices_of_site(installation: &Installation) -> Vec<(OsString, OsString)> {
+/// The variables of this process's environment that choose algorithms before a program can set them aside, without those
+/// that options name.
+fn early_choices_of_site(
+    installation: &Installation,
+    options: &[String],
+) -> Vec<(OsString, OsString)> {
     let Some(prefix) = installation.name.facts().early_choices else {
         return Vec::new();
     };
+    let named = early_choices_in_options(installation, options);
     let all = std::env::vars_os();
-    all.filter(|(name, _)| name.to_string_lossy().starts_with(prefix))
-        .collect()
+    all.filter(|(name, _)| {
+        let text = name.to_string_lossy();
+        text.starts_with(prefix) && !named.iter().any(|named| *named == text)
+    })
+    .collect()
+}
+
+/// The variables in a launcher's options that choose algorithms before a program can set them aside: set there, or passed
+/// on from the environment.
+pub(super) fn early_choices_in_options<'a>(
+    installation: &Installation,
+    options: &'a [String],
+) -> Vec<&'a str> {
+    let Some(prefix) = installation.name.facts().early_choices else {
+        return Vec::new();
+    };
+    let words = options.iter();
+    let words = words.flat_map(|option| option.split([' ', '=', ',']));
+    words.filter(|word| word.starts_with(prefix)).collect()
 }
 
 /// Settings as `NAME=value`, a line each.
@@ -135,7 +157,7 @@ fn passed_on(installation: &Installation, start: &CommandParts<'_>) -> Vec<OsStr
     let names = names.chain(start.inherited.iter().map(OsString::from));
     let rules = !rules_asked_for(installation, start).is_empty();
     let rules = rules.then(|| RULES_VARIABLE.into());
-    let removed = !early_choices_of_site(installation).is_empty();
+    let removed = !early_choices_of_site(installation, start.options).is_empty();
     let removed = removed.then(|| REMOVED_VARIABLE.into());
     let names = names.chain(rules).chain(removed);
     names.chain([LAUNCHER_VARIABLE.into()]).collect()

@@ -26,6 +26,7 @@ mod releases;
 mod schedules;
 mod tasks;
 mod tokens;
+mod usage;
 mod webhooks;
 
 pub use digest::Digest;
@@ -50,4 +51,5 @@ pub use schedules::{
 };
 pub use tasks::{LogPart, Overrides, Task, TaskId, TaskKind, TaskRequest, TaskState};
 pub use tokens::{MadeToken, NewToken, Scope, TokenRow};
+pub use usage::{MachineTraffic, TableTraffic, TrafficTable, UsageReceipt};
 pub use webhooks::{MadeWebhook, NewWebhook, Webhook, WebhookEvent};

@@ -27,13 +27,21 @@ pub enum Scope {
     Submit,
     /// Release tables, roll back, withdraw.
     Publish,
+    /// Send lines about jobs.
+    Usage,
     /// All of these, tokens, the audit, and overriding gates.
     Admin,
 }
 
 impl Scope {
     /// All scopes.
-    pub const ALL: [Self; 4] = [Self::Read, Self::Submit, Self::Publish, Self::Admin];
+    pub const ALL: [Self; 5] = [
+        Self::Read,
+        Self::Submit,
+        Self::Publish,
+        Self::Usage,
+        Self::Admin,
+    ];
 }
 
 /// A request for a token.
@@ -101,7 +109,7 @@ mod tests {
         let sent = json!(request);
         assert_eq!(
             sent["scopes"],
-            json!(["read", "submit", "publish", "admin"])
+            json!(["read", "submit", "publish", "usage", "admin"])
         );
         assert_eq!(NewToken::deserialize(&sent).expect("readable"), request);
         let token = TokenRow {

@@ -39,6 +39,8 @@ pub struct Configuration {
     pub validation_days: u32,
     /// The time for which a table stays available to nodes after it was replaced; 7 days by default.
     pub longest_wall_time: Duration,
+    /// The days for which it is kept what tables did for jobs; 90 by default.
+    pub usage_days: u32,
     /// The time zone of the times and windows of schedules; UTC by default.
     pub time_zone: TimeZone,
     /// Whether webhooks may lead to private addresses and be unencrypted; false by default.
@@ -115,6 +117,7 @@ impl Configuration {
             machines: vec![ServiceMachine::defaults_for("local".to_owned())],
             validation_days: 30,
             longest_wall_time: Duration::from_secs(7 * 86_400),
+            usage_days: 90,
             time_zone: TimeZone::UTC,
             private_webhooks: false,
         }

@@ -1,5 +1,6 @@
 //! The conditions that a table must meet before it is released.
 
+use rusqlite::{OptionalExtension, params};
 use table::{Diff, Lack, Policy, Provenance, Table, Withheld};
 use vocabulary::Candidate;
 use vocabulary::units::format_counted;
@@ -10,8 +11,8 @@ use crate::{ChannelKey, Digest, Gate, GateState, Service, ServiceError, Slice};
 impl Service {
     /// Evaluates the gates of a release of a table to a channel:
     /// - `readable`: the table deploys at least one rule;
-    /// - `library`: it was made for the channel's library, and for the CPU and the networks of the channel's machine if
-    ///   an earlier release or version names these;
+    /// - `library`: it was made for the channel's library, for the CPU of the channel's machine, as its newest check or
+    ///   validation measured or else as an earlier release or version names it, and for the networks that these name;
     /// - `confirmed`: all its rules are confirmed, as unconfirmed rules are not used;
     /// - `validated`: for each deployment that the release activates, the newest validation of this digest on the machine
     ///   is at most [`crate::Configuration::validation_days`] old, judged a point and found none significantly slower;
@@ -94,7 +95,11 @@ impl Service {
             let cpu = of.cpu.trim().to_owned();
             Some(cpu).filter(|cpu| !["", Provenance::ANY_CPU].contains(&cpu.as_str()))
         };
-        let reason = match self.find_known_property(machine, digest, cpu)? {
+        let known_cpu = match self.find_measured_cpu(key)? {
+            Some(measured) => Some((measured, "the newest check or validation was made")),
+            None => self.find_known_property(machine, digest, cpu)?,
+        };
+        let reason = match known_cpu {
             Some((known, source)) if !table.provenance.is_for_cpu(&known) => {
                 let table_cpu = table.provenance.cpu.trim();
                 let reason = format!(
@@ -111,6 +116,21 @@ impl Service {
             ),
         };
         Ok(open_gate("library", reason))
+    }
+
+    /// The CPU of the nodes that the newest check or validation of a machine with the channel's library, in any version,
+    /// measured; `None` if it is not known. Nodes may have been replaced since the last release.
+    fn find_measured_cpu(&self, key: &ChannelKey) -> Result<Option<String>, ServiceError> {
+        let name = key.library.split('-').next().unwrap_or_default();
+        let query = "SELECT trim(json_extract(epoch.measured, '$.cpu')) FROM measured_epoch \
+                     JOIN epoch ON epoch.id = measured_epoch.epoch JOIN machine ON machine.id = measured_epoch.machine \
+                     WHERE machine.name = ?1 AND measured_epoch.library = ?2";
+        let found: Option<Option<String>> = self.database.read(|connection| {
+            let of_key = params![key.machine, name];
+            let row = connection.query_row(query, of_key, |row| row.get(0));
+            Ok(row.optional()?)
+        })?;
+        Ok(found.flatten().filter(|cpu| !cpu.is_empty()))
     }
 
     /// A property of a machine's nodes, from its newest release with a table that names it, or else from the newest other

@@ -44,6 +44,7 @@ mod service;
 mod tasks;
 mod tokens;
 mod trends;
+mod usage;
 mod validations;
 mod versions;
 mod webhooks;

@@ -83,6 +83,7 @@ impl Service {
         // Each start does this, in this order.
         service.requeue_interrupted()?;
         service.restore_channels()?;
+        service.remove_old_usage()?;
         Ok(Arc::new(service))
     }
 

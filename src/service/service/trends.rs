@@ -377,6 +377,10 @@ fn find_or_add_series(
 }
 
 /// The points of the newest level of a series in an epoch, oldest first, without those of a busy machine.
+///
+/// The level begins with the newest change of the series itself. If somebody has accepted a later change of the machine, it
+/// begins with that one instead, although it may have been found in other series: older points are of the machine as it was,
+/// and would show the accepted change again in a series that was not measured in between.
 fn read_level(
     connection: &Connection,
     series: i64,
@@ -384,8 +388,12 @@ fn read_level(
     quantity: TrendQuantity,
 ) -> Result<Vec<MeasuredNight>, ServiceError> {
     let mut newest = connection.prepare_cached(
-        "SELECT began_at, first_task FROM change WHERE series = ?1 AND epoch = ?2 AND quantity = ?3 \
-         ORDER BY id DESC LIMIT 1",
+        "SELECT began_at, first_task FROM (SELECT began_at, first_task FROM change \
+         WHERE series = ?1 AND epoch = ?2 AND quantity = ?3 ORDER BY id DESC LIMIT 1) \
+         UNION ALL SELECT began_at, first_task FROM (SELECT began_at, first_task FROM change \
+         JOIN finding ON finding.id = change.finding WHERE finding.epoch = ?2 AND cause = 'machine' AND state = 'accepted' \
+         AND quantity = ?3 ORDER BY began_at DESC, first_task DESC LIMIT 1) \
+         ORDER BY began_at DESC, first_task DESC LIMIT 1",
     )?;
     let of_quantity = params![series, epoch, quantity.to_string()];
     let began: Option<(i64, TaskId)> = newest
@@ -620,6 +628,36 @@ mod tests {
         record_nights(&database, 40..50, faster);
         let machine = shown("machine", false, "1 default, 1 ratio");
         assert_eq!(findings(&database), [machine]);
+    }
+
+    /// The second size is not measured while the machine changes, as when a table chooses something else for some time.
+    #[test]
+    fn an_accepted_change_of_the_machine_is_the_new_level_of_every_series() {
+        for (state, is_found_again) in [("open", true), ("fixed", true), ("accepted", false)] {
+            let (_folder, database) = database();
+            record_nights(&database, 0..40, USUAL);
+            let slower = Night {
+                chosen: [1.25, 2.5],
+                defaults: [2.5, 3.75],
+                ..USUAL
+            };
+            let without_second = Night {
+                chosen: [1.25, f64::NAN],
+                ..slower
+            };
+            record_nights(&database, 40..60, without_second);
+            let first = || shown("machine", true, "1 default");
+            assert_eq!(findings(&database), [first()]);
+            let decided = database.execute("UPDATE finding SET state = ?1", [state]);
+            decided.expect("decided");
+            record_nights(&database, 60..90, slower);
+            let changes: Vec<String> = findings(&database)
+                .into_iter()
+                .map(|finding| finding.changes)
+                .collect();
+            let has_second = changes.iter().any(|changes| changes.contains("2 default"));
+            assert_eq!(has_second, is_found_again, "{state}: {changes:?}");
+        }
     }
 
     #[test]

@@ -31,6 +31,7 @@ mod sessions;
 mod shares;
 mod state;
 mod tls;
+mod usage_rate;
 
 pub use error::WebError;
 pub use listen::Socket;

@@ -17,6 +17,7 @@ use crate::pools::{Pool, Pools};
 use crate::pulls::Pulls;
 use crate::results::Results;
 use crate::shares::Shares;
+use crate::usage_rate::UsageRate;
 use crate::{Problem, WebError};
 
 /// The most event streams at a time.
@@ -48,6 +49,8 @@ pub(crate) struct Shared {
     pub(crate) pools: Pools,
     /// What was made of tables.
     pub(crate) results: Results,
+    /// The requests with lines about jobs.
+    pub(crate) usage_rate: UsageRate,
     /// Becomes true when the service stops, which ends event streams.
     pub(crate) ending: watch::Receiver<bool>,
 }
@@ -66,6 +69,7 @@ impl App {
             forwarded: Shares::new(FORWARDED),
             pools: Pools::default(),
             results: Results::default(),
+            usage_rate: UsageRate::default(),
             ending,
         };
         let shared = Arc::new(shared);

@@ -103,6 +103,46 @@ pub(super) unsafe fn largest_over_ranks(on: MPI_Comm, number: c_int) -> Result<c
     Ok(largest)
 }
 
+/// The sums of numbers over all ranks, on the first rank; `None` on the others. Collective.
+///
+/// # Safety
+///
+/// The communicator is a valid intracommunicator, and all ranks have as many numbers.
+pub(crate) unsafe fn add_on_first(
+    on: MPI_Comm,
+    rank: c_int,
+    numbers: &[u64],
+) -> Result<Option<Vec<u64>>, ExecError> {
+    let reduce = find_function(c"PMPI_Reduce")?;
+    let mut sums = vec![0_u64; numbers.len()];
+    // SAFETY: the caller promises a valid communicator on which all ranks have as many numbers; the function has these
+    // arguments, and the first rank's sums have as much room.
+    let code = unsafe {
+        function!(
+            reduce,
+            (
+                *const u64,
+                *mut u64,
+                c_int,
+                ffi::MPI_Datatype,
+                ffi::MPI_Op,
+                c_int,
+                MPI_Comm
+            )
+        )(
+            numbers.as_ptr(),
+            sums.as_mut_ptr(),
+            numbers.len() as c_int,
+            ffi::RSMPI_UINT64_T,
+            ffi::RSMPI_SUM,
+            0,
+            on,
+        )
+    };
+    check_code("MPI_Reduce", code)?;
+    Ok((rank == 0).then_some(sums))
+}
+
 /// A number of each rank. Collective.
 ///
 /// # Safety
@@ -148,7 +188,7 @@ pub(super) unsafe fn gather_from_all(
 /// # Safety
 ///
 /// The communicator is a valid intracommunicator, and all ranks have as many bytes.
-pub(super) unsafe fn broadcast(on: MPI_Comm, bytes: &mut [u8]) -> Result<(), ExecError> {
+pub(crate) unsafe fn broadcast(on: MPI_Comm, bytes: &mut [u8]) -> Result<(), ExecError> {
     let bcast = find_function(c"PMPI_Bcast")?;
     for piece in bytes.chunks_mut(PIECE) {
         // SAFETY: the caller promises a valid communicator on which all ranks have as many bytes; the function has these

@@ -278,7 +278,7 @@ fn name_file(recording: &Recording, start: &Start) -> PathBuf {
 }
 
 /// The name of the program's file.
-fn program_name() -> String {
+pub(crate) fn program_name() -> String {
     let program = std::env::current_exe().unwrap_or_default();
     let name = program.file_name().unwrap_or(OsStr::new("unknown"));
     name.to_string_lossy().into_owned()

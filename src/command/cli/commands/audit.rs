@@ -38,8 +38,9 @@ use crate::values;
 /// with the speed-up and its 95 % interval. --repair writes a file of Open MPI with algorithm 0 in the lines that only lose, which
 /// leaves the choice to the library, and everything else as it is; lines that gain at some sizes and lose at others stay.
 ///
-/// Exit codes: 0 nothing must be corrected; 1 there are faults, or with --repair, faults are left in OUT; 2 a file cannot be read or has no known format; 3 the
-/// library that reads a file is not installed, and --library does not name a release.
+/// Exit codes: 0 nothing must be corrected; 1 there are faults, or with --repair, faults are left in OUT; 2 a file cannot
+/// be read or has no known format; 3 the library that reads a file is not installed, and --library does not name a release,
+/// or its own choices cannot be measured here.
 ///
 /// `colltune schema audit` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -98,33 +99,56 @@ impl AuditArgs {
             self.measuring.check_outputs(file, self.sarif.as_deref())?;
         }
         let mut report = audit_settings(&request, &search_paths())?;
-        let measured = if self.measuring.is_wanted() {
+        // What fails while lines are measured does not cost what is known already: that is printed and written first.
+        let mut measured = None;
+        let mut failure = None;
+        if self.measuring.is_wanted() {
             let measuring = &self.measuring;
-            Some(measuring.measure_file(&request, &mut report, console)?)
-        } else {
-            None
-        };
-        if let Some(path) = &self.sarif {
-            // Without a current folder, all names stay as they are.
-            let folder = std::env::current_dir().unwrap_or_default();
-            let log = sarif::SarifLog::from_report(&report, &folder);
-            let text = crate::console::to_pretty_json(&log)?;
-            tuner::write_text(path, &(Plain(text).to_string() + "\n"))?;
+            let prepared = measuring.prepare_file(&request, console)?;
+            let measure = |file| measuring.measure_file(file, &request, &mut report, console);
+            match prepared.map(measure).transpose() {
+                Ok(Some(file)) => {
+                    measured = Some(Some(file.lines));
+                    failure = file.failure;
+                }
+                Ok(None) => measured = Some(None),
+                Err(error) => failure = Some(error),
+            }
         }
         let output = AuditOutput { report, measured };
+        // A closed pipe does not cost the file, nor a full disk what is printed.
+        let printed = self.print_output(&output, console);
+        self.write_sarif(&output.report)?;
+        printed?;
+        match failure {
+            Some(failure) => Err(failure),
+            None if output.is_good() => Ok(Answer::Good),
+            None => Ok(Answer::No),
+        }
+    }
+
+    fn print_output(&self, output: &AuditOutput, console: Console) -> Result<(), CliError> {
         if self.json {
-            console.print_json(&output)?;
+            console.print_json(output)?;
         } else {
             let text = output.describe(console.is_quiet());
             if !text.is_empty() {
                 console.print(text.trim_end())?;
             }
         }
-        Ok(if output.is_good() {
-            Answer::Good
-        } else {
-            Answer::No
-        })
+        Ok(())
+    }
+
+    fn write_sarif(&self, report: &AuditReport) -> Result<(), CliError> {
+        let Some(path) = &self.sarif else {
+            return Ok(());
+        };
+        // Without a current folder, all names stay as they are.
+        let folder = std::env::current_dir().unwrap_or_default();
+        let log = sarif::SarifLog::from_report(report, &folder);
+        let text = crate::console::to_pretty_json(&log)?;
+        tuner::write_text(path, &(Plain(text).to_string() + "\n"))?;
+        Ok(())
     }
 }
 

@@ -33,7 +33,7 @@ use super::{Answer, CliError, Console};
 /// Exits with 0 if the version is current; with 1, without any change, if the table has rules that no fresh launches
 /// confirmed, or no rules that can be used, or if there is no version to roll back to or to withdraw; with 2 if the
 /// table, an option or DIR cannot be used; with 3 if libcolltune.so is not built for the library, or another colltune is
-/// deploying to DIR. Rules below --min-confidence are left out.
+/// deploying to DIR. Rules below --min-confidence are left out, and so are those that break --numerics.
 ///
 /// --rollback makes the previous version current again, --withdraw lets the library decide again, and --list shows all
 /// versions. DIR/history records who deployed what and when. `colltune schema deploy` describes what --json prints.
@@ -105,7 +105,7 @@ pub(super) enum DeployOutput {
 }
 
 /// Arguments that conflict with --rollback, --withdraw and --list.
-const DEPLOY_ARGUMENTS: [&str; 11] = [
+const DEPLOY_ARGUMENTS: [&str; 12] = [
     "table",
     "confirmed_only",
     "preload",
@@ -117,6 +117,7 @@ const DEPLOY_ARGUMENTS: [&str; 11] = [
     "min_confidence",
     "unconfirmed",
     "extrapolate",
+    "numerics",
 ];
 
 impl DeployArgs {

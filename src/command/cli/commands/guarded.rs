@@ -211,7 +211,7 @@ impl TestCaller for ConsoleCaller {
     }
 
     fn watch_launches(&mut self) -> Result<LaunchWatch, CliError> {
-        let stop = interrupt::stop_flag()?;
+        let stop = interrupt::stop_flag_with_hangup()?;
         let display = ProgressDisplay::without_store;
         let observer = self.events.make_observer(self.console, display, &stop)?;
         Ok(LaunchWatch { observer, stop })

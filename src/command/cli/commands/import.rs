@@ -5,7 +5,7 @@ use export::{RuleLine, SiteRules};
 use import::{ImportFormat, ImportOptions, Imported, Refused, Skipped};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{SiteRulesRequest, import_site_rules, known_rules_formats};
+use tuner::{ImportedRules, SiteRulesRequest, import_site_rules, known_rules_formats};
 use vocabulary::units::format_counted;
 use vocabulary::{CommShape, Library, Warning};
 
@@ -137,6 +137,8 @@ pub(super) struct RulesOutput<'a> {
     rules: &'a [RuleLine],
     /// The lines that are in no rule, or only in part.
     left_out: Vec<LeftOutRule<'a>>,
+    /// The number of faults that `audit` finds in the file, apart from those about operators that do not commute.
+    faults: usize,
 }
 
 /// A line that is in no rule, or only in part.
@@ -225,9 +227,10 @@ impl ImportArgs {
             shapes: self.shapes.clone(),
             output: output.to_owned(),
         };
+        let ImportedRules { rules, faults } = import_site_rules(&request)?;
         let SiteRules {
             lines, left_out, ..
-        } = import_site_rules(&request)?;
+        } = rules;
         let file = self.file.display();
         if self.json {
             let left_out = left_out.iter().map(|left| LeftOutRule {
@@ -239,8 +242,17 @@ impl ImportArgs {
                 library: request.library.to_string(),
                 rules: &lines,
                 left_out: left_out.collect(),
+                faults,
             }))?;
             return Ok(Answer::Good);
+        }
+        if faults > 0 {
+            console.warn(format_args!(
+                "{file} has {}, which `colltune audit --library {} {file}` names; the table has what the release does \
+                 with such lines",
+                format_counted(faults, "fault"),
+                request.library
+            ));
         }
         for left in left_out.iter().take(MOST_SKIPPED) {
             console.warn(format_args!("{file}:{}: left out: {}", left.line, left.why));

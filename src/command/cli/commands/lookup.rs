@@ -16,6 +16,9 @@ use super::{Answer, CliError, Console};
 /// candidate's: the median of ratios paired inside launches (fresh ones, if choices are confirmed), by which the
 /// candidate was chosen. The ratio of the two median times may differ from it.
 ///
+/// For a reduction by an algorithm of colltune it also says what decides the bits of a result that is rounded, and the
+/// depth: the most additions, one after the other, that a contribution goes through.
+///
 /// `colltune schema lookup` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
@@ -101,6 +104,7 @@ pub(super) fn describe_decision(decision: &DecisionJson) -> String {
         shape,
         operator,
         bracketed_by,
+        depth,
         ..
     } = decision;
     // Times may be those of the nearest measured shape, which is then named beside each.
@@ -138,7 +142,8 @@ pub(super) fn describe_decision(decision: &DecisionJson) -> String {
     }
     lines.push(format!("  rule        {rule}"));
     if operator.is_some() {
-        let known = bracketed_by.as_deref().map(describe_brackets);
+        let known = bracketed_by.as_deref();
+        let known = known.map(|by| report::describe_bits(by, *depth));
         let unknown =
             || "unknown: the library does not say how it brackets contributions".to_owned();
         lines.push(format!("  bits        {}", known.unwrap_or_else(unknown)));
@@ -151,10 +156,4 @@ pub(super) fn describe_decision(decision: &DecisionJson) -> String {
         lines.push(format!("  shape       not measured: {shape}"));
     }
     lines.join("\n")
-}
-
-/// What decides the bits of a rounded result, in words.
-fn describe_brackets(bracketed_by: &[&str]) -> String {
-    let others: Vec<String> = bracketed_by.iter().map(|by| format!(", {by}")).collect();
-    format!("decided by number of ranks{}", others.concat())
 }

@@ -1,6 +1,6 @@
 //! The options of verbs that deploy a table.
 
-use table::{Confidence, Policy};
+use table::{Confidence, Numerics, Policy};
 
 use crate::values;
 
@@ -17,6 +17,11 @@ pub(super) struct PolicyArgs {
     /// Also use the rules of the nearest measured shape for other shapes
     #[arg(long)]
     extrapolate: bool,
+    /// What the bits of reductions by colltune's algorithms must not depend on: independent_of_placement,
+    /// independent_of_size, both with a comma between them, or none; by default the `numerics` of the table's campaign.
+    /// Rules that break it are not used, nor are the library's own algorithms for reductions
+    #[arg(long, value_name = "REQUIREMENTS")]
+    numerics: Option<Numerics>,
 }
 
 impl PolicyArgs {
@@ -25,6 +30,7 @@ impl PolicyArgs {
             min_confidence: self.min_confidence,
             unconfirmed: self.unconfirmed,
             extrapolate: self.extrapolate,
+            numerics: self.numerics,
         }
     }
 }

@@ -27,7 +27,7 @@ pub(super) struct RankSettings<'a> {
     pub(super) force: Force,
     /// Whether the table is checked for changes.
     pub(super) reload: bool,
-    /// The rules that are used.
+    /// The rules that are used. If it requires nothing of the bits of reductions, the environment may.
     pub(super) policy: Policy,
 }
 
@@ -52,7 +52,13 @@ impl RankSettings<'_> {
         if let Some(least) = self.policy.min_confidence {
             variables.push(("COLLTUNE_MIN_CONFIDENCE", least.to_string().into()));
         }
-        for name in ["COLLTUNE_SHARED_MEMORY", "COLLTUNE_ATTACH_AFTER"] {
+        // Launchers may not pass the user's own variables on to other hosts.
+        let mut inherited = vec!["COLLTUNE_SHARED_MEMORY", "COLLTUNE_ATTACH_AFTER"];
+        match self.policy.numerics {
+            Some(numerics) => variables.push(("COLLTUNE_NUMERICS", numerics.to_string().into())),
+            None => inherited.push("COLLTUNE_NUMERICS"),
+        }
+        for name in inherited {
             variables.extend(std::env::var_os(name).map(|value| (name, value)));
         }
         variables

@@ -14,6 +14,8 @@ use vocabulary::units::{
 
 use super::{Answer, CliError, Console};
 
+pub(crate) mod usage;
+
 /// Show what the collectives of recorded programs cost
 ///
 /// Adds up profiles that `colltune record` or programs with COLLTUNE_RECORD have written, of one job or of many: of each
@@ -31,18 +33,24 @@ use super::{Answer, CliError, Console};
 ///
 /// A file that cannot be read is an error with the place in it; the others are added up and shown nevertheless.
 ///
-/// `colltune schema profile` describes what --json prints.
+/// FILE may also have the lines that COLLTUNE_USAGE lets each job with a table write, in files whose names end with
+/// `.jsonl`. Then the output shows for each table, named by the SHA-256 of its bytes, its jobs and what became of it there;
+/// the share of the calls that colltune carried out, that the table leaves to the library's default, and that are not
+/// covered; and, for each collective, the most frequent reason of the latter.
+///
+/// `colltune schema profile` describes what --json prints, for lines `colltune schema usage`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   colltune profile profile.json
   colltune profile profiles/ --top 50
-  colltune profile monday.json tuesday.json --json")]
+  colltune profile monday.json tuesday.json --json
+  colltune profile /var/log/colltune/usage/")]
 pub(crate) struct ProfileArgs {
-    /// Profiles, or folders of them
+    /// Profiles or lines about jobs, or folders of them
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// The number of forms of calls to show
+    /// The number of forms of calls, or of collectives, to show
     #[arg(long, value_name = "NUMBER", default_value_t = 20)]
     top: usize,
     /// Print all figures as JSON
@@ -64,11 +72,11 @@ pub(crate) struct ProfileOutput {
 
 impl ProfileArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
-        let mut paths = Vec::new();
-        for path in &self.files {
-            paths.extend(files_of(path)?);
+        let given = GivenFiles::from_paths(&self.files)?;
+        if !given.usage.is_empty() {
+            return usage::show_usage(&given.usage, self.top, self.json, console);
         }
-        let read = ReadProfiles::read(paths);
+        let read = ReadProfiles::read(given.profiles);
         if !read.files.is_empty() {
             let overview = read.profile.overview();
             if self.json {
@@ -83,6 +91,46 @@ impl ProfileArgs {
             }
         }
         read.into_error().map_or(Ok(Answer::Good), Err)
+    }
+}
+
+/// The files that arguments stand for, of one of two kinds.
+#[derive(Debug, Default)]
+struct GivenFiles {
+    profiles: Vec<PathBuf>,
+    /// Files with lines about jobs.
+    usage: Vec<PathBuf>,
+}
+
+impl GivenFiles {
+    fn from_paths(given: &[PathBuf]) -> Result<Self, CliError> {
+        let mut found = Self::default();
+        for path in given {
+            if path.is_dir() {
+                let lines = usage::usage_in(path).map_err(|source| CliError::Profile {
+                    path: path.clone(),
+                    source: source.into(),
+                    others: 0,
+                })?;
+                let has_lines = !lines.is_empty();
+                found.usage.extend(lines);
+                match files_of(path) {
+                    Err(CliError::NoProfiles { .. }) if has_lines => {}
+                    profiles => found.profiles.extend(profiles?),
+                }
+            } else if usage::has_usage(path) {
+                found.usage.push(path.clone());
+            } else {
+                found.profiles.extend(files_of(path)?);
+            }
+        }
+        match (found.profiles.first(), found.usage.first()) {
+            (Some(profile), Some(lines)) => Err(CliError::TwoKindsOfProfiles {
+                profile: profile.clone(),
+                lines: lines.clone(),
+            }),
+            _ => Ok(found),
+        }
     }
 }
 

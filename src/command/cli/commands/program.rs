@@ -20,7 +20,7 @@ use indicatif::ProgressBar;
 use launcher::{ProgramEnd, run_program};
 use printable::{Plain, shortened};
 use regex::Regex;
-use table::{Confidence, Deployment, Policy};
+use table::{Confidence, Deployment, Numerics, Policy};
 use tuner::{NamedFile, TunerError};
 
 use self::commands::{ProgramCommands, UsedTable};
@@ -91,6 +91,10 @@ pub(super) struct ProgramArgs {
     /// The program also uses rules that no fresh launches confirmed
     #[arg(long, requires = "command")]
     unconfirmed: bool,
+    /// What the bits of the program's reductions by colltune's algorithms must not depend on: independent_of_placement,
+    /// independent_of_size, both with a comma between them, or none; by default the `numerics` of the table's campaign
+    #[arg(long, value_name = "REQUIREMENTS", requires = "command")]
+    numerics: Option<Numerics>,
 }
 
 impl ProgramArgs {
@@ -116,6 +120,8 @@ impl ProgramArgs {
             min_confidence: self.min_confidence,
             unconfirmed: self.unconfirmed,
             extrapolate: false,
+            // A requirement in the environment is none of the table's or of this command's.
+            numerics: Some(self.numerics.unwrap_or(table.provenance.numerics)),
         };
         warn_of_simulation(table, console);
         match table_args.deployment {
@@ -133,6 +139,8 @@ impl ProgramArgs {
             assume_commutative: test.assume_commutative,
             any_version: table_args.any_version,
         };
+        // From here on, files for the ranks are removed and the program is ended when the command is to stop.
+        let stop = interrupt::stop_flag_with_hangup()?;
         let commands = ProgramCommands::prepare(words, &used, console)?;
         let plan = TimingPlan {
             warmups: self.warmups,
@@ -142,7 +150,7 @@ impl ProgramArgs {
         let mut runner = ConsoleRunner {
             commands: &commands,
             figure: self.figure.as_ref(),
-            stop: interrupt::stop_flag()?,
+            stop,
             console,
             bar: console.progress_bar(
                 u64::from(2 * (self.warmups + self.pairs)),

@@ -122,6 +122,8 @@ impl ReportArgs {
         let (shown, in_store) = (self.source.display(), store.display());
         match remark {
             None => {}
+            // The report's own warnings say where such a table comes from.
+            Some(EvidenceRemark::NoStore) if !provenance.has_launches() => {}
             Some(EvidenceRemark::NoStore) => console.warn(format_args!(
                 "the store {in_store} is not here, so the report has only the table's rules and times: name the store \
                  with --store"

@@ -349,6 +349,9 @@ pub(super) fn warn_if_unused(path: &Path, table: &Table, policy: Policy, console
     if usage.uncertain > 0 {
         remedies.push("--min-confidence low also uses rules of low confidence");
     }
+    if usage.numerics > 0 {
+        remedies.push("--numerics none also uses rules whose bits depend on placement or size");
+    }
     console.warn(format_args!(
         "no rule of {} is used, so the library carries out all collectives: {usage}. {}.",
         path.display(),

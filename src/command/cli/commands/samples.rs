@@ -89,7 +89,7 @@ impl SamplesArgs {
         let written = match &self.output {
             Some(path) => {
                 // After a signal, the file that is to replace the output is removed.
-                let stop = interrupt::stop_flag()?;
+                let stop = interrupt::stop_flag_with_hangup()?;
                 let written =
                     files::write_by(path, |output| self.write_selected(&stores, output, &stop));
                 let written = written.map_err(|error| write_error(error, path))?;

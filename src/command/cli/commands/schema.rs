@@ -32,8 +32,8 @@ pub(crate) struct SchemaArgs {
 type VerbSchema = (&'static str, fn() -> Schema);
 
 /// The verbs with the types of their output, `program` for `validate` and `check` with `--command`, and `error` for the
-/// output of verbs that fail.
-const ANSWERS: [VerbSchema; 26] = [
+/// output of verbs that fail, `usage` for `profile` of lines about jobs, and `usage line` for such a line.
+const ANSWERS: [VerbSchema; 28] = [
     ("audit", schema_of::<audit::AuditOutput>),
     ("cancel", schema_of::<Vec<tuner::Cancelled>>),
     ("check", schema_of::<check::CheckOutput>),
@@ -65,6 +65,8 @@ const ANSWERS: [VerbSchema; 26] = [
     ("schedule verify", schema_of::<Vec<schedule::verify::Proof>>),
     ("simulate", schema_of::<simulate::rows::SimulateOutput>),
     ("tune", schema_of::<tune::TuneOutput>),
+    ("usage", schema_of::<profile::usage::UsageOutput>),
+    ("usage line", schema_of::<::profile::usage::JobUsage>),
     ("validate", schema_of::<validate::found::ValidateOutput>),
 ];
 
@@ -114,7 +116,9 @@ mod tests {
 
     #[test]
     fn every_verb_with_json_has_a_schema() {
-        let mut found = BTreeSet::from(["error", "program"].map(str::to_owned));
+        // Errors and lines about jobs are no answers of a verb, and lines have another form than profiles.
+        let others = ["error", "program", "usage", "usage line"];
+        let mut found = BTreeSet::from(others.map(str::to_owned));
         with_json(&Cli::command(), "", &mut found);
         let known = ANSWERS.map(|(name, _)| name.to_owned());
         assert_eq!(found, BTreeSet::from(known));

@@ -8,12 +8,18 @@ use std::thread;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{Id, WaitPidFlag, waitid};
 use nix::unistd::Pid;
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use crate::interrupt;
+
 /// Runs a command to its end. SIGTERM and SIGHUP are forwarded to it; an interrupt at the terminal reaches it directly.
+/// A SIGHUP that is ignored, as under `nohup`, stays so for the command.
 pub(crate) fn run_supervised(command: &mut Command) -> io::Result<ExitStatus> {
-    let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
+    let caught = [SIGINT, SIGTERM]
+        .into_iter()
+        .chain(interrupt::hangup_signal());
+    let mut signals = Signals::new(caught)?;
     let handle = signals.handle();
     let mut child = command.spawn()?;
     let pid = Pid::from_raw(child.id().cast_signed());

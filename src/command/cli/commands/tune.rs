@@ -21,7 +21,8 @@ use crate::progress::ProgressDisplay;
 /// then, in fresh launches, to confirm them. The same command continues an interrupted run. Then fits the machine's
 /// parameters, decides for every cell, and writes the decision table and the report, as Markdown and as a page with
 /// figures. If some of the library's own algorithms (`native:*` among the candidates) beat the default, also writes a
-/// file for the library beside the table, with the rules that are confirmed and have the campaign's `min_confidence`.
+/// file for the library beside the table, with the rules that are confirmed, have the campaign's `min_confidence` and keep
+/// its requirement on the bits of sums (`numerics`).
 /// Prints, for each collective, the sizes at which the library's default loses and the speed-ups, and warnings about
 /// the measurements.
 ///
@@ -151,6 +152,9 @@ fn describe_withheld(withheld: impl IntoIterator<Item = Lack>) -> Vec<String> {
             Lack::Confirmation => format!("no fresh launches confirmed {them}"),
             Lack::Confidence(confidence) => format!("{their} confidence is {confidence}"),
             Lack::Measurement => format!("{their} times are simulated"),
+            Lack::Placement | Lack::Size | Lack::Bracketing => {
+                format!("{their} bits depend on what `numerics` excludes")
+            }
         };
         format!("{number} {rules} {are} in the table and {are} not deployed: {why}")
     };
@@ -195,6 +199,9 @@ pub(super) struct Outcome<'a> {
     confirmed: bool,
     /// The number of rules that are not deployed.
     withheld: usize,
+    /// What the campaign's requirements on the bits of sums cost, as clauses; left out if nothing.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    numerics_costs: Vec<String>,
     /// Warnings about the measurements, as sentences.
     warnings: &'a [String],
     /// The time that the table would save the calls that the campaign names as `traffic`; null if it names none.
@@ -224,6 +231,12 @@ impl<'a> Outcome<'a> {
             needed_budget_seconds: analysis.needed_budget,
             confirmed: analysis.has_enough_launches(),
             withheld: tuned.withheld.len(),
+            numerics_costs: analysis
+                .report_view(&tuned.table)
+                .numerics
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             warnings: &tuned.table.provenance.warnings,
             gain: tuned.gain.as_ref(),
         }

@@ -34,6 +34,11 @@ pub enum DeployError {
         "the library's default is best everywhere in this table: there is nothing to do"
     )]
     #[help(
+        if withheld.iter().all(|rule| rule.lack.is_numerical()),
+        "{}",
+        remedy_for_withheld(withheld)
+    )]
+    #[help(
         "{}; `--unconfirmed` and `--min-confidence` deploy it as it is",
         remedy_for_withheld(withheld)
     )]
@@ -189,8 +194,15 @@ fn remedy_for_withheld(withheld: &[Withheld]) -> &'static str {
         "simulated machines are for experiments: tune on the machine itself"
     } else if lacks(Lack::Confirmation) {
         "`colltune validate --confirm` measures them in fresh launches"
-    } else {
+    } else if withheld
+        .iter()
+        .any(|rule| matches!(rule.lack, Lack::Confidence(_)))
+    {
         "more `launches` in the campaign raise the confidence"
+    } else if withheld.iter().any(|rule| rule.lack.is_numerical()) {
+        "a weaker requirement, or `--numerics none`, deploys rules whose bits depend on more"
+    } else {
+        "`colltune tune` measures again and chooses others"
     }
 }
 

@@ -241,6 +241,7 @@ impl VersionContent<'_> {
             min_confidence,
             unconfirmed,
             extrapolate,
+            numerics,
         } = self.policy;
         let least = min_confidence.unwrap_or(self.table.provenance.min_confidence);
         let mut text = "#!/bin/sh\n".to_owned();
@@ -252,12 +253,16 @@ impl VersionContent<'_> {
             "export LD_PRELOAD={preload}\"${{LD_PRELOAD:+:$LD_PRELOAD}}\""
         );
         // The program applies a policy again, which must not withhold deployed rules.
-        let variables = [
+        let mut variables = vec![
             ("TABLE", quote_for_shell(&format!("{place}/{TABLE}"))),
             ("MIN_CONFIDENCE", least.to_string()),
             ("UNCONFIRMED", u8::from(unconfirmed).to_string()),
             ("EXTRAPOLATE", u8::from(extrapolate).to_string()),
         ];
+        // Otherwise the table or the user may require something.
+        if let Some(numerics) = numerics {
+            variables.push(("NUMERICS", numerics.to_string()));
+        }
         for (name, value) in variables {
             _ = writeln!(text, "export COLLTUNE_{name}={value}");
         }
@@ -402,6 +407,17 @@ impl VersionContent<'_> {
         ))
     }
 
+    /// What the bits of reductions do not depend on; `None` if the deployment requires nothing.
+    fn promise_of_bits(&self) -> Option<String> {
+        let numerics = self.policy.numerics_for(&self.table.provenance);
+        (!numerics.is_none()).then(|| {
+            format!(
+                "Deployed with numerics {numerics}: this holds for the bits of reductions that colltune carries out. \
+                 How the library brackets contributions is unknown, so its calls carry no promise."
+            )
+        })
+    }
+
     /// The README: usage, notes, and rules that are left out.
     fn readme_text(&self, current: &str, modules: &str) -> String {
         let mut text = self.file_head("");
@@ -422,6 +438,10 @@ impl VersionContent<'_> {
         text += "\n";
         text += &header::wrap_comment(&[KEEPS.to_owned()], "");
         if let Some(note) = self.unchecked_note() {
+            text += "\n";
+            text += &header::wrap_comment(&[note], "");
+        }
+        if let Some(note) = self.promise_of_bits() {
             text += "\n";
             text += &header::wrap_comment(&[note], "");
         }

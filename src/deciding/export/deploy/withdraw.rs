@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use ::files::CurrentLink;
 use jiff::Timestamp;
-use table::{Confidence, Policy, Provenance, Table};
+use table::{Confidence, Numerics, Policy, Provenance, Table};
 use vocabulary::{Library, Pattern};
 
 use super::files::{self, VersionContent, WITH_TABLE};
@@ -71,6 +71,7 @@ pub fn empty_table(library: Library) -> Table {
             pattern: Pattern::Together,
             distributions: Vec::new(),
             min_confidence: Confidence::default(),
+            numerics: Numerics::default(),
             warnings: Vec::new(),
         },
         collectives: Default::default(),

@@ -67,10 +67,6 @@ pub(super) fn sizes_in_files(collective: Collective) -> FileSizes {
     }
 }
 
-/// Algorithms with radices and segments of their own; 4.1 and later guard them.
-const WITH_PARAMETERS: &str = "tree pipelined_tree k_brucks k_dissemination recexch recexch_doubling recexch_halving \
-     recexch_distance_doubling recexch_distance_halving recursive_multiplying k_reduce_scatter_allgather circ_graph ccl";
-
 /// Whether an algorithm may be written. It may not if it serves only calls in place, or takes parameters that tables do
 /// not have.
 pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
@@ -79,7 +75,7 @@ pub(super) fn is_writable(collective: Collective, native: &Native) -> bool {
             id != "pairwise_sendrecv_replace"
         }
         (_, "nb" | "smp") => false,
-        (_, id) => !WITH_PARAMETERS.split(' ').any(|known| known == id),
+        (_, id) => !libraries::mpich::takes_parameters(id),
     };
     is_plain
         && native.segment_bytes.is_none()

@@ -75,10 +75,10 @@ fn rules_details(view: &View, comparison: &Comparison) -> Markup {
                 (wide_table(sizes_table(view, &comparison.sizes)))
             }
             h4 { "Rules" }
-            (wide_table(rules_table(&comparison.rules, &view.provenance)))
-            @for (operators, of_library) in &comparison.library_rules {
-                h4 { "Rules " (library_rules_title(*operators, comparison)) }
-                (wide_table(rules_table(of_library, &view.provenance)))
+            (wide_table(rules_table(comparison, &comparison.rules, &comparison.lacks)))
+            @for of_library in &comparison.library_rules {
+                h4 { "Rules " (library_rules_title(of_library.operators, comparison)) }
+                (wide_table(rules_table(comparison, &of_library.rules, &of_library.lacks)))
             }
         }
     }

@@ -112,8 +112,11 @@ fn page_header(view: &View) -> Markup {
         header {
             h1 { (view.name) }
             p {
-                "Collectives of " strong { (provenance.library) } " on " (one_line(&provenance.hosts.join(", ")))
-                ", " (provenance.cpu) ", " (provenance.date) ", colltune " (provenance.colltune) "."
+                "Collectives of " strong { (provenance.library) }
+                @if !provenance.hosts.is_empty() {
+                    " on " (one_line(&provenance.hosts.join(", "))) ", " (provenance.cpu)
+                }
+                ", " (provenance.date) ", colltune " (provenance.colltune) "."
             }
             @if view.basis == Basis::TableAlone { p.warning { (TABLE_ALONE) } }
         }

@@ -34,6 +34,9 @@ pub(super) fn overview_content(view: &View, groups: &[Group<'_>]) -> Markup {
                 }
             }
         }
+        @for cost in &view.numerics {
+            p { (cost.to_string()) "." }
+        }
         @if !view.failures.is_empty() {
             @let failures = if view.failures.len() == 1 { "failure" } else { "failures" };
             p { (view.failures.len()) " " (failures) " of candidates: see " a href="#failures" { "Failures" } "." }

@@ -41,6 +41,29 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 21] = [
     row_like("linear_nonblocking", Scatterv, "linear", 0),
 ];
 
+/// Algorithms with radices and segments of their own, which 4.1 and later guard. A selection file names these
+/// parameters; those that it leaves out have no value (`csel_container.c`, to 5.0).
+const WITH_PARAMETERS: [&str; 13] = [
+    "ccl",
+    "circ_graph",
+    "k_brucks",
+    "k_dissemination",
+    "k_reduce_scatter_allgather",
+    "pipelined_tree",
+    "recexch",
+    "recexch_distance_doubling",
+    "recexch_distance_halving",
+    "recexch_doubling",
+    "recexch_halving",
+    "recursive_multiplying",
+    "tree",
+];
+
+/// Whether an algorithm takes parameters, which tables do not have.
+pub fn takes_parameters(id: &str) -> bool {
+    WITH_PARAMETERS.contains(&id)
+}
+
 /// Whether a forced algorithm is carried out (4.0): the library, configured not to replace forced algorithms, neither
 /// returns an error nor aborts.
 pub(super) fn is_carried_out(cell: &Cell, id: &str) -> bool {

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use printable::quoted;
 use schedule::Collective;
 
+use super::algorithms::takes_parameters;
 use crate::findings::{ExaminedRelease, FindingKind::*, SteeringFindings};
 use crate::json::{JsonDialect, JsonMember, JsonValue, begins_like_object, parse_json};
 
@@ -18,6 +19,7 @@ pub(super) const DIALECT: JsonDialect = JsonDialect {
     text_behind: true,
     byte_order_mark: false,
     any_escapes: false,
+    replaces_values: true,
     deepest: 32,
 };
 
@@ -391,6 +393,16 @@ impl SelectionFile {
             );
             return;
         }
+        for member in members {
+            for replaced in &member.replaced {
+                self.found.report(
+                    replaced.line,
+                    NoEffect,
+                    describe_replaced(member),
+                    "remove one of the two",
+                );
+            }
+        }
         let is_leaf = |member: &JsonMember| {
             let key = without_blanks(&member.key);
             key.starts_with("algorithm=") || key.starts_with("composition=")
@@ -641,6 +653,40 @@ impl SelectionFile {
         own.is_none_or(|own| own == "impl" || known.split(' ').any(|listed| listed == own))
     }
 
+    /// Reports parameters that an algorithm of a blocking collective needs and does not have, or has in vain.
+    fn examine_parameters(&mut self, leaf: &JsonMember, name: &str, collective: &str) {
+        let is_known = ALGORITHMS.iter().any(|(of, _)| *of == collective);
+        let own = name
+            .strip_prefix("MPIR_")
+            .and_then(|own| own.split_once("_intra_"));
+        let (Some((_, id)), Some(parameters), true) = (own, leaf.value.members(), is_known) else {
+            return;
+        };
+        if takes_parameters(id) {
+            if parameters.is_empty() {
+                self.found.report(
+                    leaf.line,
+                    Unsafe,
+                    format!("`{}` has parameters, and without them the library takes what its memory contains", in_message(name)),
+                    "write them below it, as in `\"k=2\": {}`",
+                );
+            }
+            return;
+        }
+        for parameter in parameters {
+            self.found.report(
+                parameter.line,
+                NoEffect,
+                format!(
+                    "`{}` has no parameters, and `{}` is ignored",
+                    in_message(name),
+                    in_message(&parameter.key)
+                ),
+                "remove it",
+            );
+        }
+    }
+
     fn examine_leaf(&mut self, leaf: &JsonMember, collective: Option<&str>) {
         let key = without_blanks(&leaf.key);
         let (what, name) = key.split_once('=').unwrap_or((&key, ""));
@@ -708,6 +754,7 @@ impl SelectionFile {
         let Some(of) = collective else {
             return;
         };
+        self.examine_parameters(leaf, name, of);
         let own = name
             .trim_start_matches("MPIR_")
             .trim_start_matches("MPIDI_POSIX_mpi_");
@@ -739,6 +786,15 @@ impl SelectionFile {
             );
         }
     }
+}
+
+/// What is said about a value that a later one of the same key replaces.
+pub(super) fn describe_replaced(member: &JsonMember) -> String {
+    format!(
+        "`{}` is given again in line {}, which replaces this",
+        in_message(&without_blanks(&member.key)),
+        member.line
+    )
 }
 
 /// What a key of an object says.

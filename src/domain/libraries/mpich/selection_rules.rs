@@ -7,8 +7,10 @@
 
 use schedule::Collective;
 
+use super::algorithms::takes_parameters;
 use super::selection::{
-    ConditionKind, DIALECT, Layer, SelectionFile, examine_selection, without_blanks,
+    ConditionKind, DIALECT, Layer, SelectionFile, describe_replaced, examine_selection,
+    without_blanks,
 };
 use crate::file_rules::{
     FileChoice, FileOperators, FileRules, LeftOutLine, RuleInFile, ShapeCondition,
@@ -38,6 +40,7 @@ pub(super) fn read_selection_rules(
     };
     // What is no JSON was found above.
     if let Ok(root) = parse_json(text, DIALECT) {
+        reader.leave_out_replaced(&root);
         for member in root.members().unwrap_or_default() {
             reader.read_collective(member);
         }
@@ -173,8 +176,9 @@ impl RuleReader {
             ConditionKind::NeedsAny if key == "comm_size=node_comm_size" => {
                 Meaning::Shapes(ShapeCondition::OneNode)
             }
-            ConditionKind::NeedsAny => Meaning::Never(
-                "it is for fewer elements than ranks, and tables are about larger messages",
+            ConditionKind::NeedsAny => Meaning::Unknown(
+                "it is for fewer elements than ranks, and tables have sizes in bytes, not in elements"
+                    .to_owned(),
             ),
             ConditionKind::Word => self.meaning_of_word(&key),
             ConditionKind::Collective(_) | ConditionKind::Unknown => {
@@ -222,19 +226,18 @@ impl RuleReader {
         let key = without_blanks(&leaf.key);
         let algorithm = key.strip_prefix("algorithm=").unwrap_or(&key);
         let choice = match algorithm_id(algorithm, held.collective) {
-            Some(id) if leaf.value.members().is_none_or(<[JsonMember]>::is_empty) => {
-                Some(FileChoice {
-                    id: id.to_owned(),
-                    segment_bytes: 0,
-                    fanout: 0,
-                    max_requests: 0,
-                })
-            }
-            Some(_) => {
+            Some(id) if takes_parameters(id) => {
                 let why = format!("tables have no parameters of `{algorithm}`");
                 self.rules.left_out.push(LeftOutLine::new(leaf.line, why));
                 None
             }
+            // What is written below other algorithms is ignored.
+            Some(id) => Some(FileChoice {
+                id: id.to_owned(),
+                segment_bytes: 0,
+                fanout: 0,
+                max_requests: 0,
+            }),
             None => {
                 let why = format!("tables have no algorithm `{algorithm}`");
                 self.rules.left_out.push(LeftOutLine::new(leaf.line, why));
@@ -244,13 +247,28 @@ impl RuleReader {
         self.rules.rules.push(rule_of(leaf.line, held, choice));
     }
 
+    /// Leaves out all algorithms in values that later ones of the same key replace.
+    fn leave_out_replaced(&mut self, object: &JsonValue) {
+        for member in object.members().unwrap_or_default() {
+            let why = describe_replaced(member);
+            for replaced in &member.replaced {
+                self.leave_out_below(&member.key, replaced.line, &replaced.value, &why);
+            }
+            self.leave_out_replaced(&member.value);
+        }
+    }
+
     /// Leaves out all algorithms below a condition.
     fn leave_out(&mut self, member: &JsonMember, why: &str) {
-        if without_blanks(&member.key).starts_with("algorithm=") {
-            self.rules.left_out.push(LeftOutLine::new(member.line, why));
+        self.leave_out_below(&member.key, member.line, &member.value, why);
+    }
+
+    fn leave_out_below(&mut self, key: &str, line: usize, value: &JsonValue, why: &str) {
+        if without_blanks(key).starts_with("algorithm=") {
+            self.rules.left_out.push(LeftOutLine::new(line, why));
             return;
         }
-        for below in member.value.members().unwrap_or_default() {
+        for below in value.members().unwrap_or_default() {
             self.leave_out(below, why);
         }
     }

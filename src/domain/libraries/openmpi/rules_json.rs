@@ -24,6 +24,7 @@ const DIALECT: JsonDialect = JsonDialect {
     text_behind: false,
     byte_order_mark: true,
     any_escapes: true,
+    replaces_values: false,
     deepest: 64,
 };
 

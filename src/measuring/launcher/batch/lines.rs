@@ -11,7 +11,7 @@ use super::order::JobFolder;
 use super::place;
 use super::script::{LaunchCommands, Variable};
 use crate::BatchOptions;
-use crate::command::{CommandParts, launcher_command};
+use crate::command::{CommandParts, early_choices_in_options, launcher_command};
 use crate::{Binding, Installation, Job, LaunchError};
 
 /// The launch of a script: mpirun's command lines and their environment.
@@ -46,8 +46,10 @@ pub(super) fn launch_commands(
     let environment = variables
         .filter(|(name, _)| *name != LAUNCHER_VARIABLE && *name != REMOVED_VARIABLE)
         .map(|(name, value)| {
+            let name = place::variable_name(name)?;
             Ok(Variable {
-                name: place::variable_name(name)?,
+                is_list: name.ends_with("PATH"),
+                name,
                 value: place::utf8_text(value.into())?,
             })
         })
@@ -58,6 +60,10 @@ pub(super) fn launch_commands(
         bound,
         environment,
         early_choices: installation.name.facts().early_choices,
+        early_choices_in_options: early_choices_in_options(installation, &options.options)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
         slots: format!("{}{}", installation.name.facts().slots, job.ppn),
     })
 }

@@ -47,6 +47,8 @@ pub(super) struct LaunchCommands {
     pub(super) environment: Vec<Variable>,
     /// The prefix of variables that are removed, since the library would read them before a program could.
     pub(super) early_choices: Option<&'static str>,
+    /// Those of them that options name, which stay.
+    pub(super) early_choices_in_options: Vec<String>,
     /// The text after a host in a host file.
     pub(super) slots: String,
 }
@@ -56,6 +58,8 @@ pub(super) struct LaunchCommands {
 pub(super) struct Variable {
     pub(super) name: String,
     pub(super) value: String,
+    /// Whether it lists folders, which modules add to.
+    pub(super) is_list: bool,
 }
 
 /// The division of a job's wall time, in seconds.
@@ -122,6 +126,7 @@ pub(super) fn render_from_template(
         launch_unbound => launch.unbound,
         environment => launch.environment,
         early_choices => launch.early_choices.unwrap_or_default(),
+        early_choices_in_options => launch.early_choices_in_options,
     };
     // The part that starts launches is ours in every script, also in one from a site's template.
     let serve = fill_template(Path::new("serve.sh.j2"), SERVE, known.clone())?;

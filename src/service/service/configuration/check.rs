@@ -16,7 +16,7 @@ use super::{Configuration, Listen, ServiceMachine, Tls};
 const MOST_TASKS: u32 = 1000;
 /// The largest limit of node-hours per month.
 const MOST_NODE_HOURS: f64 = 1e9;
-/// The largest age of the oldest validation that counts, in days.
+/// The largest age of the oldest validation that counts, and the longest time for which usage is kept, in days.
 const MOST_DAYS: u32 = 3660;
 
 /// The result of one check.
@@ -78,6 +78,13 @@ pub(super) fn read_configuration(path: &Path, text: &str, base: PathBuf) -> Chec
         longest_wall_time: match definition.longest_wall_time {
             Some(time) => checker.parse_duration("longest_wall_time", &time.0)?,
             None => default.longest_wall_time,
+        },
+        usage_days: match definition.usage.and_then(|usage| usage.days) {
+            Some(days) => {
+                let field = Field::from_key("usage").key("days");
+                checker.check_count(&field, days, MOST_DAYS)?
+            }
+            None => default.usage_days,
         },
         time_zone: match definition.time_zone {
             Some(name) => checker.find_time_zone(&name)?,

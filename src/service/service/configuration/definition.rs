@@ -27,6 +27,7 @@ pub(super) struct Definition {
     pub(super) machines: Option<Vec<MachineDefinition>>,
     pub(super) gates: Option<GatesDefinition>,
     pub(super) longest_wall_time: Option<Scalar>,
+    pub(super) usage: Option<UsageDefinition>,
     pub(super) time_zone: Option<String>,
     pub(super) webhooks: Option<WebhooksDefinition>,
 }
@@ -46,6 +47,13 @@ pub(super) struct MachineDefinition {
 #[serde(deny_unknown_fields)]
 pub(super) struct WebhooksDefinition {
     pub(super) private_addresses: Option<bool>,
+}
+
+/// The keys of `usage`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UsageDefinition {
+    pub(super) days: Option<u32>,
 }
 
 /// The keys of `gates`.

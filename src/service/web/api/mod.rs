@@ -17,6 +17,7 @@ mod schedules;
 mod session;
 mod tables;
 mod tasks;
+mod usage;
 mod webhooks;
 
 pub(crate) use self::findings::{find_visible_finding, find_visible_trend};
@@ -63,5 +64,6 @@ pub(crate) fn build_router() -> OpenApiRouter<App> {
         .routes(routes!(webhooks::list_webhooks, webhooks::make_webhook))
         .routes(routes!(webhooks::remove_webhook))
         .routes(routes!(webhooks::test_webhook))
+        .routes(routes!(usage::get_usage, usage::add_usage))
         .routes(routes!(session::begin_session, session::end_session))
 }

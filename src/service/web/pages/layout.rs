@@ -23,7 +23,7 @@ pub(super) struct Frame<'a> {
 /// The address of the feed of all events.
 pub(super) const EVENTS: Option<&str> = Some("/api/v1/events");
 
-const PLACES: [(&str, &str); 9] = [
+const PLACES: [(&str, &str); 10] = [
     ("/", "Overview"),
     ("/queue", "Queue"),
     ("/schedules", "Schedules"),
@@ -33,6 +33,7 @@ const PLACES: [(&str, &str); 9] = [
     ("/trends", "Trends"),
     ("/findings", "Findings"),
     ("/fleet", "Fleet"),
+    ("/usage", "Usage"),
 ];
 /// The entries of the navigation for administrators.
 const ADMIN_PLACES: [(&str, &str); 3] = [

@@ -23,6 +23,7 @@ mod tables;
 mod task;
 mod tokens;
 mod trends;
+mod usage;
 mod webhooks;
 
 use axum::Router;
@@ -80,6 +81,7 @@ pub(crate) fn build_router() -> Router<App> {
         .route("/schedules/{name}/pause", post(schedules::pause_schedule))
         .route("/schedules/{name}/resume", post(schedules::resume_schedule))
         .route("/fleet", get(fleet::show_fleet))
+        .route("/usage", get(usage::show_usage))
         .route("/tokens", get(tokens::list_tokens).post(tokens::make_token))
         .route("/tokens/{id}/revoke", post(tokens::revoke_token))
         .route(

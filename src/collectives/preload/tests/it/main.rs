@@ -1,5 +1,6 @@
 //! `libcolltune.so` in programs written in C, C++ and Fortran.
 
+mod bits;
 mod chain;
 mod corners;
 mod counted;
@@ -25,4 +26,5 @@ mod synchronising;
 mod threads;
 mod unlike;
 mod unserved;
+mod usage;
 mod wrong;

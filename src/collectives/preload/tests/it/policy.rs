@@ -173,6 +173,8 @@ fn ranks_with_different_policies_use_no_table_under_mpi() {
         "COLLTUNE_UNCONFIRMED=1",
         "COLLTUNE_MIN_CONFIDENCE=high",
         "COLLTUNE_MIN_CONFIDENCE=hihg",
+        "COLLTUNE_NUMERICS=independent_of_size",
+        "COLLTUNE_NUMERICS=independent_of_sise",
     ] {
         let script_text = format!(
             "#!/bin/sh\nif [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = 1 ]; then export {differing}; fi\n\

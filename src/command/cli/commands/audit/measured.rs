@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use answers::MeasuredMachine;
+use campaign::Campaign;
+use export::SiteRules;
 use guard::{
     JudgedLine, LineOptions, LineVerdict, MeasuredLines, TestSetupOptions, campaign_of_lines,
     measure_lines,
@@ -17,9 +19,7 @@ use vocabulary::CommShape;
 use vocabulary::units::format_counted;
 
 use super::super::campaign::search_paths;
-use super::super::guarded::{
-    ConsoleCaller, measured_machine, point_name, seconds_or_dash, warn_of_load,
-};
+use super::super::guarded::{ConsoleCaller, measured_machine, point_name, seconds_or_dash};
 use super::super::validate::found::PointFound;
 use super::super::{CliError, Console};
 use crate::values;
@@ -62,6 +62,8 @@ pub(in crate::commands) struct LinesOutput {
     library: String,
     /// The lines that choose one of the library's algorithms, in their order.
     lines: Vec<LineOutput>,
+    /// Lines, and parts of lines, of which no table can be made, so that they are not measured.
+    left_out: Vec<LeftOutOutput>,
     /// The file with the losing lines handed back; null without `--repair`.
     repaired: Option<RepairedFile>,
     /// What was measured; null if no launch has told.
@@ -72,6 +74,29 @@ pub(in crate::commands) struct LinesOutput {
     warnings: Vec<String>,
     #[serde(skip)]
     found: Vec<JudgedLine>,
+}
+
+/// A file whose lines can be measured.
+pub(super) struct FileToMeasure {
+    file: SiteFile,
+    rules: SiteRules,
+    campaign: Campaign,
+}
+
+/// What was measured of a file, and what failed afterwards.
+pub(super) struct MeasuredFile {
+    pub(super) lines: LinesOutput,
+    /// Why the repaired file was not written.
+    pub(super) failure: Option<CliError>,
+}
+
+/// A line that is not measured.
+#[derive(JsonSchema, Serialize)]
+struct LeftOutOutput {
+    /// The line, from 1.
+    line: usize,
+    /// The reason, as a clause.
+    why: String,
 }
 
 /// A line with its verdict. Speed-ups are null if unknown.
@@ -135,14 +160,13 @@ impl MeasureLinesArgs {
         Ok(())
     }
 
-    /// Measures the lines of the one file, adds what they lose to the report, and writes the repaired file. `None` if
-    /// the library ignores the file, as the report says.
-    pub(super) fn measure_file(
+    /// Reads the one file and checks, before anything is launched, that its lines can be measured, and handed back. `None`
+    /// if the library ignores the file, as the report says.
+    pub(super) fn prepare_file(
         &self,
         request: &AuditRequest,
-        report: &mut AuditReport,
         console: Console,
-    ) -> Result<Option<LinesOutput>, CliError> {
+    ) -> Result<Option<FileToMeasure>, CliError> {
         let library = tuner::find_measurable_library(request, &search_paths())?;
         let path = &request.files[0];
         let file = match SiteFile::read(path, request.format.as_deref(), &library) {
@@ -156,11 +180,39 @@ impl MeasureLinesArgs {
             }
             Err(error) => return Err(error.into()),
         };
+        let rules = file.to_table("audit".to_owned(), &self.shapes)?;
         if self.repair.is_some() {
             file.check_repairable()?;
+            let lines: BTreeSet<usize> = rules.ranges.iter().map(|range| range.line).collect();
+            // Only if all together cannot be handed back, the one line is looked for that cannot.
+            if file.hand_back_lines(&lines).is_err() {
+                for line in lines {
+                    file.hand_back_lines(&BTreeSet::from([line]))?;
+                }
+            }
         }
-        let rules = file.to_table("audit".to_owned(), &self.shapes)?;
         let campaign = campaign_of_lines(&rules, self.campaign.as_deref())?;
+        Ok(Some(FileToMeasure {
+            file,
+            rules,
+            campaign,
+        }))
+    }
+
+    /// Measures the lines of a file, adds what they lose to the report, and writes the repaired file. What has been
+    /// measured is returned also if the repaired file cannot be written.
+    pub(super) fn measure_file(
+        &self,
+        prepared: FileToMeasure,
+        request: &AuditRequest,
+        report: &mut AuditReport,
+        console: Console,
+    ) -> Result<MeasuredFile, CliError> {
+        let FileToMeasure {
+            file,
+            rules,
+            campaign,
+        } = prepared;
         let options = LineOptions {
             materiality: 0.0,
             setup: TestSetupOptions {
@@ -171,10 +223,21 @@ impl MeasureLinesArgs {
         };
         let mut caller = ConsoleCaller::without_events(console);
         let measured = measure_lines(&rules, campaign, &options, &search_paths(), &mut caller)?;
-        warn_of_load(measured.validated.busy.as_ref(), console);
-        report.add_findings(path, measured.findings());
-        let repaired = self.write_repaired(&file, request, &measured.losing_lines())?;
-        Ok(Some(LinesOutput::from_measured(measured, repaired)))
+        for warning in measured.warnings() {
+            console.warn(format_args!("{warning}."));
+        }
+        report.add_findings(&request.files[0], measured.findings());
+        let (repaired, failure) =
+            match self.write_repaired(&file, request, &measured.losing_lines()) {
+                Ok(repaired) => (repaired, None),
+                Err(error) => (None, Some(error)),
+            };
+        let left_out = rules.left_out.iter().map(|left| LeftOutOutput {
+            line: left.line,
+            why: left.why.clone(),
+        });
+        let lines = LinesOutput::from_measured(measured, left_out.collect(), repaired);
+        Ok(MeasuredFile { lines, failure })
     }
 
     fn write_repaired(
@@ -197,19 +260,26 @@ impl MeasureLinesArgs {
 }
 
 impl LinesOutput {
-    fn from_measured(measured: MeasuredLines, repaired: Option<RepairedFile>) -> Self {
+    fn from_measured(
+        measured: MeasuredLines,
+        left_out: Vec<LeftOutOutput>,
+        repaired: Option<RepairedFile>,
+    ) -> Self {
+        let warnings = measured.warnings().map(ToString::to_string).collect();
         let MeasuredLines {
             library,
             lines,
             validated,
+            steered: _,
         } = measured;
         Self {
             library: library.to_string(),
             lines: lines.iter().map(LineOutput::from_judged).collect(),
+            left_out,
             repaired,
             machine: measured_machine(validated.tested_on.as_ref()),
             further_launches: validated.further_launches,
-            warnings: validated.busy.iter().map(ToString::to_string).collect(),
+            warnings,
             found: lines,
         }
     }
@@ -245,6 +315,15 @@ impl LinesOutput {
             self.library,
             counted.join(", ")
         );
+        for LeftOutOutput { line, why } in &self.left_out {
+            let is_partly_measured = self.found.iter().any(|found| found.line == *line);
+            let calls = if is_partly_measured {
+                " for all calls"
+            } else {
+                ""
+            };
+            text += &format!("line {line} is not measured{calls}: {why}\n");
+        }
         if let Some(RepairedFile {
             path,
             lines,

@@ -68,8 +68,8 @@ enum WithTable {
 }
 
 /// Variables of libcolltune.so that a job may have from the site: with them a run without the table would have one, and a
-/// run with it another.
-const OF_OTHER_TABLES: [&str; 9] = [
+/// run with it another; and the runs would count in the site's accounting.
+const OF_OTHER_TABLES: [&str; 11] = [
     "COLLTUNE_TABLE",
     "COLLTUNE_LOG",
     "COLLTUNE_DISABLE",
@@ -78,7 +78,9 @@ const OF_OTHER_TABLES: [&str; 9] = [
     "COLLTUNE_UNCONFIRMED",
     "COLLTUNE_EXTRAPOLATE",
     "COLLTUNE_MIN_CONFIDENCE",
+    "COLLTUNE_NUMERICS",
     "COLLTUNE_RECORD",
+    "COLLTUNE_USAGE",
 ];
 
 /// Names the script of a deployed version that starts a program with its table. `env` starts one without.
@@ -291,6 +293,9 @@ fn write_launchers(
     }
     if let Some(least) = settings.policy.min_confidence {
         let _ = write!(options, " --min-confidence {least}");
+    }
+    if let Some(numerics) = settings.policy.numerics {
+        let _ = write!(options, " --numerics {numerics}");
     }
     if settings.force.version {
         options += " --force=version";

@@ -278,15 +278,7 @@ impl BracketParts {
     }
 
     fn describe(&self) -> String {
-        let others: Vec<String> = self.by.iter().map(|by| format!(", {by}")).collect();
-        let depth = self.depth.map_or_else(
-            || "not computed for this many ranks".to_owned(),
-            |depth| depth.to_string(),
-        );
-        format!(
-            "bits decided by number of ranks{}; depth {depth}",
-            others.concat()
-        )
+        format!("bits {}", report::describe_bits(&self.by, self.depth))
     }
 }
 

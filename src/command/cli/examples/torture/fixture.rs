@@ -94,6 +94,11 @@ const PROFILE: &str = r#"{
 }
 "#;
 
+/// Lines about two jobs that were given a table.
+const USAGE: &str = r#"{"format":"colltune-usage","version":1,"id":"5f0c3a9b12de4477","job":"4711","program":"solver","library":"openmpi-4.1.4","started":1795319889,"seconds":12.5,"ranks":4,"outcome":"used","why":null,"table":{"name":"small","sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","replacements":0},"calls":[{"collective":"allreduce","by":"table","calls":4000,"seconds":2.5},{"collective":"ibcast","by":"nonblocking","calls":12}]}
+{"format":"colltune-usage","version":1,"id":"77de4419b3a0c5f1","job":null,"program":"fft","library":null,"started":1795319999,"seconds":0.25,"ranks":null,"outcome":"no_finalize","why":"the program ended without MPI_Finalize","table":null,"calls":[]}
+"#;
+
 const SUBMISSION: &str = r#"{
   "system": "slurm", "id": "4711", "name": "small-0001-x", "submitted": 1795319889, "nodes": 2,
   "script": ".colltune/small.db.launches/0001.alloc/script.sh",
@@ -195,6 +200,7 @@ impl Fixture {
             ("osu.txt", OSU.to_owned()),
             ("imb.txt", IMB.to_owned()),
             ("profile.json", PROFILE.to_owned()),
+            ("usage.lines", USAGE.to_owned()),
             ("part.json", PROFILE.replace("\"7", "\"6")),
         ] {
             fs::write(fixture.base().join(name), text)?;

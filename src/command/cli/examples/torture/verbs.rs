@@ -36,6 +36,8 @@ example.yaml | preloaded example.yaml | calls.log tmp
 profile.json | profile profile.json
 profile.json | profile profile.json part.json --json
 profile.json | profile . --top 3
+usage.lines | profile usage.lines
+usage.lines | profile usage.lines --json
 tables/small.yaml | explain tables/small.yaml -c allreduce -n 2 -k 2 -b 64K --json
 tables/small.yaml | evaluate .colltune/small.db --table tables/small.yaml
 tables/small.yaml | report tables/small.yaml --store .colltune/small.db

@@ -333,6 +333,20 @@ fn a_file_that_leaves_all_to_the_library_is_measured_without_launches() {
     );
 }
 
+#[test]
+fn findings_are_told_although_launches_fail() {
+    let place = Place::with_mpirun("exit 1");
+    // The reduction's algorithm is wrong for operators that do not commute.
+    place.write("rules.conf", "2\n7 1 2 1\n0 6 0 0\n11 1 2 1\n0 5 0 0\n");
+    let ran = place.run_line("audit rules.conf --measure --shapes 1x2 --sarif found.sarif");
+    assert!(![Some(0), Some(1)].contains(&ran.code), "{ran:?}");
+    assert!(ran.err.contains("error: "), "{}", ran.err);
+    assert!(ran.out.contains("rules.conf:5: fault: "), "{}", ran.out);
+    let found: Value = serde_json::from_str(&place.read("found.sarif")).unwrap();
+    let results = found["runs"][0]["results"].as_array().unwrap();
+    assert!(!results.is_empty(), "{found}");
+}
+
 /// Checks what is measured, not how fast it is: only what launches found slower may be handed back.
 #[test]
 fn lines_are_measured_and_what_loses_is_handed_back_under_openmpi() {
@@ -341,19 +355,22 @@ fn lines_are_measured_and_what_loses_is_handed_back_under_openmpi() {
     let Some(place) = mpi::place_with("openmpi", campaign) else {
         return;
     };
-    // The last line is a pipeline of very short segments.
-    let rules = "# of 2014\n1\n7 1 2 3\n0  6 0 0\n1000 9  0 0  # ring\n65536\t3 0 256\n";
+    // The last line of the broadcast is a pipeline of very short segments. No table has the one of the reduction, which is
+    // right for operators that commute only.
+    let rules =
+        "# of 2014\n2\n7 1 2 3\n0  6 0 0\n1000 9  0 0  # ring\n65536\t3 0 256\n11 1 2 1\n0 5 0 0\n";
     place.write("rules.conf", rules);
     let args = [
         "audit",
         "rules.conf",
+        "--assume-commutative",
         "--measure",
         "--campaign",
         "campaign.yaml",
         "--shapes",
         "1x2",
         "--budget",
-        "60s",
+        "20m",
         "--repair",
         "repaired.conf",
         "--json",
@@ -385,9 +402,17 @@ fn lines_are_measured_and_what_loses_is_handed_back_under_openmpi() {
             vec![(1000, "native:bcast/scatter_allgather_ring".to_owned())],
         ),
         (6, vec![(65_536, pipeline.clone()), (1 << 20, pipeline)]),
+        // The campaign has no reductions.
+        (8, Vec::new()),
     ];
     assert_eq!(measured, expected);
-    for line in lines {
+    let left_out = &found["measured"]["left_out"];
+    assert_eq!(left_out[0]["line"], 8, "{found}");
+    let why = left_out[0]["why"].as_str().unwrap();
+    assert!(why.contains("do not commute"), "{why}");
+    assert_eq!(left_out.as_array().unwrap().len(), 1);
+    assert_eq!(lines[3]["verdict"], "not_measured", "{found}");
+    for line in &lines[..3] {
         let speedup = line["speedup"].as_f64().unwrap();
         let interval = &line["interval"];
         let bounds = ["low", "high"].map(|end| interval[end].as_f64().unwrap());
@@ -422,7 +447,63 @@ fn lines_are_measured_and_what_loses_is_handed_back_under_openmpi() {
         });
     assert_eq!(place.read("repaired.conf"), repaired);
     assert_eq!(ran.code == Some(0), mixed.is_empty(), "{found}");
-    let again = mpi::run(&place, &["audit", "repaired.conf"]);
+    let again = mpi::run(&place, &["audit", "repaired.conf", "--assume-commutative"]);
     assert_eq!(again.code, Some(0), "{again:?}");
+    mpi::assert_no_process_left(&place);
+}
+
+/// Algorithms that settings choose would be taken for the library's own choice, and rules in a file that overrides
+/// variables would hide every line.
+#[test]
+fn lines_are_not_compared_with_what_settings_choose_under_openmpi() {
+    let campaign = "collectives: bcast\nshapes: [1x2]\nsizes: [64]\nrepetitions: {minimum: 10, maximum: 50, \
+                    slice: 5ms}\nwatchdog: 5s\n";
+    let Some(place) = mpi::place_with("openmpi", campaign) else {
+        return;
+    };
+    // The reduction's algorithm is wrong for operators that do not commute.
+    place.write("rules.conf", "2\n7 1 2 1\n0 6 0 0\n11 1 2 1\n0 5 0 0\n");
+    let overriding = |text: &str| {
+        std::fs::create_dir_all(place.path("etc")).unwrap();
+        place.write("etc/openmpi-mca-params-override.conf", text);
+    };
+    let args = "audit rules.conf --measure --campaign campaign.yaml --shapes 1x2 --budget 20m";
+    let args: Vec<&str> = args.split(' ').collect();
+    let refused = |variables: &[(&str, &str)], parts: &[&str]| {
+        let mut command = mpi::command(&place, &args);
+        command.envs(variables.iter().copied());
+        command.env("OPAL_SYSCONFDIR", place.path("etc"));
+        let ran = mpi::wait(&place, command.spawn().unwrap());
+        assert_eq!(ran.code, Some(3), "{ran:?}");
+        assert!(ran.out.contains("rules.conf:5: fault: "), "{}", ran.out);
+        for part in parts {
+            assert!(ran.err.contains(part), "{part}: {}", ran.err);
+        }
+    };
+    let switch = ("OMPI_MCA_coll_tuned_use_dynamic_rules", "1");
+    let preset = ("OMPI_MCA_coll_tuned_bcast_algorithm", "5");
+    overriding("");
+    refused(
+        &[switch, preset],
+        &["in force: OMPI_MCA_coll_tuned_bcast_algorithm=5", "unset"],
+    );
+    // Without the switch it has no effect, and forcing would bring it into force.
+    refused(
+        &[preset],
+        &[
+            "cannot be made to use native:bcast/",
+            "(OMPI_MCA_coll_tuned_bcast_algorithm=5)",
+        ],
+    );
+    place.write("site.conf", "1\n7\n1\n2 1\n0 1 0 0\n");
+    let site = place.path("site.conf");
+    overriding(&format!(
+        "coll_tuned_use_dynamic_rules = 1\ncoll_tuned_dynamic_rules_filename = {}\n",
+        site.display()
+    ));
+    refused(
+        &[],
+        &["in force: coll_tuned_dynamic_rules_filename=DIR/site.conf"],
+    );
     mpi::assert_no_process_left(&place);
 }

@@ -412,6 +412,75 @@ fn the_runtime_is_preloaded_only_if_asked_for() {
     assert_eq!(place.read(copy), "for 4.1.99");
 }
 
+/// A table with algorithms of allreduce from some sizes on.
+fn table_of_sums(rules: &[(&str, &str)]) -> String {
+    let rules = rules.iter().map(|(from, id)| {
+        format!(
+            "          - {{from: {from}, candidate: allreduce/{id}, speedup: 2.0, confidence: high, confirmed: true}}\n"
+        )
+    });
+    let collectives = format!(
+        "  allreduce:\n    message_size: bytes of one rank's vector\n    shapes:\n      - nodes: 1\n        ppn: 3\n        \
+         operators: commutative\n        rules:\n{}",
+        rules.collect::<String>()
+    );
+    tables::table_yaml("sums", "openmpi", "4.1.4", &collectives)
+}
+
+#[test]
+fn deployed_rules_keep_what_numerics_requires() {
+    let place = Place::new();
+    let by_size = table_of_sums(&[("0", "recursive_doubling"), ("4K", "ring")]);
+    place.write("night.yaml", &by_size);
+    place.write("lib/openmpi-4.1.4/libcolltune.so", "for 4.1.4");
+    let deploy = |options: &[&str]| {
+        let ran = place.run(&[&DEPLOY[..], &["--preload"], options].concat());
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        let read = |name: &str| place.read(&format!("site/current/{name}"));
+        let table = read("table.yaml");
+        let choices = table.matches("candidate: allreduce/").count();
+        (ran.err, choices, read("with-table"), read("README.txt"))
+    };
+    let size = "independent_of_size";
+    let (warnings, choices, script, readme) = deploy(&["--numerics", size]);
+    let why = "allreduce/ring gives other bits at another size";
+    assert!(warnings.contains(why), "{warnings}");
+    assert_eq!(choices, 1);
+    let variable = "export COLLTUNE_NUMERICS=independent_of_size\n";
+    assert!(script.contains(variable), "{script}");
+    assert!(readme.contains("numerics independent_of_size"), "{readme}");
+    assert!(readme.contains(why), "{readme}");
+    let (_, all, unrestricted, unrestricted_readme) = deploy(&[]);
+    assert_eq!(all, 2);
+    assert!(!unrestricted.contains("NUMERICS"), "{unrestricted}");
+    assert!(
+        !unrestricted_readme.contains("numerics"),
+        "{unrestricted_readme}"
+    );
+    // The campaign of a table may require it, and an option nothing of that.
+    let required = by_size.replace(
+        "  warnings: []",
+        "  numerics: independent_of_size\n  warnings: []",
+    );
+    place.write("night.yaml", required);
+    let (_, choices_by_table, _, readme_by_table) = deploy(&[]);
+    assert_eq!(choices_by_table, 1);
+    assert!(
+        readme_by_table.contains("numerics independent_of_size"),
+        "{readme_by_table}"
+    );
+    let (_, all_again, overriding, _) = deploy(&["--numerics", "none"]);
+    assert_eq!(all_again, 2);
+    let none = "export COLLTUNE_NUMERICS=none\n";
+    assert!(overriding.contains(none), "{overriding}");
+    // Nothing is left of a table of rings.
+    place.write("night.yaml", table_of_sums(&[("0", "ring")]));
+    let remedy = "`--numerics none`, deploys rules whose bits depend on more";
+    place
+        .run(&[&DEPLOY[..], &["--preload", "--numerics", size]].concat())
+        .bad(1, &[why, remedy]);
+}
+
 /// The link and a folder with the link stand for the version that is current at the job's start, whatever is released
 /// later.
 #[test]
@@ -554,6 +623,7 @@ fn options_that_conflict_are_refused() {
             &["--min-confidence", "low"],
             &["--unconfirmed"],
             &["--extrapolate"],
+            &["--numerics", "none"],
         ] {
             let args = [&["deploy", "--to", "site", action], ignored].concat();
             place.run(&args).bad(2, &["cannot be used with", action]);

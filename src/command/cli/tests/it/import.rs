@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::run::{Place, keys};
+use crate::serve::Serving;
 
 /// Times of an allreduce on 36 nodes with 8 ranks each.
 ///
@@ -405,6 +406,12 @@ fn rules_that_cannot_be_imported_are_refused_with_a_remedy() {
         ],
     );
     run(&format!("text.txt {output}")).bad(2, &["does not look like rules", "--format"]);
+    // What is read otherwise than people read it becomes a table, with a warning.
+    place.write("misread.conf", "1\n7\n1\n2 2\n0 6 0 0\n1e6 5 0 0\n");
+    let misread = run(&format!("misread.conf {output}"));
+    assert_eq!(misread.code, Some(0), "{misread:?}");
+    let warning = "misread.conf has 2 faults, which `colltune audit --library openmpi-4.1.4 misread.conf` names";
+    assert!(misread.err.contains(warning), "{misread:?}");
     // As Open MPI does, the first rules also hold for fewer ranks.
     assert_eq!(
         run(&format!("rules.conf {output} --shapes 1x3")).code,
@@ -425,11 +432,11 @@ fn selection_file(bytes: u64) -> String {
         let capital = name[..1].to_uppercase() + &name[1..];
         let tree = if name == "bcast" {
             format!(
-                "{{\"comm_type=intra\": {{\n  \"avg_msg_size<={bytes}\": {{\"algorithm=MPIR_Bcast_intra_binomial\": \
-                 {{}}}},\n  \"avg_msg_size=any\": {{\"algorithm=MPIR_Bcast_intra_scatter_ring_allgather\": {{}}}}}}}}"
+                "{{\"comm_type=intra\": {{\n  \"avg_msg_size<=1\": {{\"algorithm=MPIR_Bcast_intra_tree\": {{\"k=2\": \
+                 {{}}}}}},\n  \"avg_msg_size<={bytes}\": {{\"algorithm=MPIR_Bcast_intra_binomial\": {{}}}},\n  \"avg_msg_size=any\": {{\"algorithm=MPIR_Bcast_intra_scatter_ring_allgather\": {{}}}}}}}}"
             )
         } else {
-            format!("{{\"algorithm=MPIR_{capital}_allcomm_nb\": {{\"k=2\": {{}}}}}}")
+            format!("{{\"algorithm=MPIR_{capital}_allcomm_nb\": {{}}}}")
         };
         format!("\"collective={name}\": {tree}")
     });
@@ -461,7 +468,8 @@ fn a_selection_file_becomes_a_table_that_other_verbs_take() {
         .map(|rule| (&rule["from_bytes"], &rule["candidate"]))
         .collect();
     let expected = [
-        (&json!(0), &json!("native:bcast/binomial")),
+        (&json!(0), &json!("default")),
+        (&json!(2), &json!("native:bcast/binomial")),
         (&json!(4097), &json!("native:bcast/scatter_ring_allgather")),
     ];
     assert_eq!(of_bcast, expected);
@@ -486,6 +494,10 @@ fn a_selection_file_becomes_a_table_that_other_verbs_take() {
             report.out.contains("bcast") && report.out.contains("binomial"),
             "{report:?}"
         );
+        // Nothing was measured anywhere.
+        assert!(report.out.contains("\n\nFor mpich-4.0.2, "), "{report:?}");
+        assert!(!report.err.contains("--store"), "{report:?}");
+        assert!(!explained.out.contains("--store"), "{explained:?}");
     }
     let diff = place.run_line("diff site.yaml newer.yaml --exit-code");
     assert_eq!(diff.code, Some(1), "{diff:?}");
@@ -508,4 +520,122 @@ fn a_selection_file_becomes_a_table_that_other_verbs_take() {
             "colltune audit --library mpich-4.0.2",
         ],
     );
+}
+
+/// As people post them: comments behind numbers, a collective without rules, and algorithms that are not for all operators.
+const POSTED_RULES: &str = "\
+3 # number of collectives
+3 # alltoall
+2 # number of communicator sizes
+32 # communicator size
+2 # number of message sizes
+0 1 0 0 # linear
+32768 2 0 0 # pairwise
+64 # communicator size
+2 # number of message sizes
+0 3 0 0 # bruck
+1024 4 0 0
+5 # alltoallw
+0
+11 # reduce
+1
+64
+2
+0 5 0 0
+65536 3 4 32768
+";
+
+/// The file comes from elsewhere, and the release that reads it is not installed.
+#[test]
+fn posted_rules_for_another_release_are_compared_reported_and_explained() {
+    let place = Place::with_mpirun("exit 1");
+    place.write("posted.conf", POSTED_RULES);
+    for release in ["4.1.4", "5.0.7", "6.0.0"] {
+        let import = format!(
+            "import posted.conf --library openmpi-{release} --shapes 1x32,2x32 --output of-{release}.yaml"
+        );
+        let ran = place.run_line(&import);
+        assert_eq!(ran.code, Some(0), "{ran:?}");
+        for part in ["posted.conf:18: left out", "posted.conf:19: left out"] {
+            assert!(ran.err.contains(part), "{part}: {ran:?}");
+        }
+    }
+    let call = "--collective alltoall --shape 2x32 --bytes 4K --deployment library";
+    for (release, chosen) in [
+        ("4.1.4", "native:alltoall/linear_sync"),
+        ("5.0.7", "native:alltoall/linear_sync"),
+        // From 6.0 on the size is that of all blocks together.
+        ("6.0.0", "native:alltoall/linear_sync"),
+    ] {
+        let explained = place.run_line(&format!("explain of-{release}.yaml {call}"));
+        assert!(explained.out.starts_with(chosen), "{explained:?}");
+        let reason = "no evidence beside the table: nothing was measured for it.";
+        assert!(explained.out.contains(reason), "{explained:?}");
+        let report = place.run_line(&format!("report of-{release}.yaml"));
+        assert_eq!(report.code, Some(0), "{report:?}");
+        for part in [
+            &format!("For openmpi-{release}, "),
+            "The rules were imported from posted.conf, and nothing was measured",
+            "native:linear_sync",
+        ] {
+            assert!(report.out.contains(part), "{part}: {report:?}");
+        }
+        assert!(report.err.is_empty(), "{report:?}");
+        let page = place.run_line(&format!("report of-{release}.yaml --format html"));
+        assert_eq!(page.code, Some(0), "{page:?}");
+    }
+    let same = place.run_line("diff of-4.1.4.yaml of-5.0.7.yaml --exit-code");
+    assert_eq!(same.code, Some(0), "{same:?}");
+    let note = "two releases of a library, openmpi-4.1.4 and openmpi-5.0.7";
+    assert!(same.out.contains(note), "{same:?}");
+    // What 6.0 does with the numbers of ranks of such a file is different.
+    let newer = place.run_line("diff of-5.0.7.yaml of-6.0.0.yaml --exit-code");
+    assert_eq!(newer.code, Some(1), "{newer:?}");
+    assert!(
+        newer.out.contains("alltoall    1x32   library"),
+        "{newer:?}"
+    );
+}
+
+/// The gates refuse rules that were never measured. An administrator may override them; the released table then leaves all
+/// calls to the library, since unconfirmed rules are not deployed.
+#[test]
+fn imported_rules_are_released_only_if_gates_are_overridden() {
+    let place = Place::new();
+    place.write("posted.conf", POSTED_RULES);
+    let import = "import posted.conf --library openmpi-4.1.4 --shapes 1x32 --output posted.yaml";
+    assert_eq!(place.run_line(import).code, Some(0));
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let mut serving = Serving::start(&mut command);
+    let url = format!("http://{}", serving.address());
+    let line = serving.line();
+    let token = line.strip_prefix("token for changes: ").unwrap();
+    place.write("token", token);
+    let added = ureq::post(format!("{url}/api/v1/machines/local/tables"))
+        .header("Authorization", format!("Bearer {token}"))
+        .header("Content-Type", "application/yaml")
+        .send(place.read("posted.yaml"));
+    let added = added.unwrap().body_mut().read_to_string().unwrap();
+    let added: Value = serde_json::from_str(&added).unwrap();
+    let digest = added["digest"].as_str().unwrap();
+    let release = format!(
+        "remote --url {url} --token-file token release {digest} --machine local --library openmpi-4.1.4"
+    );
+    let closed = place.run_line(&release);
+    assert_eq!(closed.code, Some(1), "{closed:?}");
+    for part in ["not confirmed", "submit a task `validate`"] {
+        assert!(closed.err.contains(part), "{part}: {closed:?}");
+    }
+    let overridden = place.run_line(&format!("{release} --override-gates --reason known"));
+    assert_eq!(overridden.code, Some(0), "{overridden:?}");
+    let channel = "service/channels/local/openmpi-4.1.4/production/current";
+    let readme = place.read(&format!("{channel}/README.txt"));
+    for part in [
+        "Made for openmpi-4.1.4 on ",
+        "WARNING: The rules were imported from posted.conf, and nothing was measured.",
+    ] {
+        assert!(readme.contains(part), "{part}: {readme}");
+    }
+    // Without a rule there is no file of rules either.
+    assert!(!place.path(&format!("{channel}/openmpi.conf")).exists());
 }

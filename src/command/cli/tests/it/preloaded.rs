@@ -182,6 +182,61 @@ fn ranks_are_given_the_policy_and_tables_without_deployed_rules_cause_a_warning(
 }
 
 #[test]
+fn ranks_are_given_the_requirement_on_bits_even_if_it_is_none() {
+    let place = prepared(MPIRUN);
+    let run = |options: &[&str]| {
+        let args = [&["run", "table.yaml"], options, &["--", "mpirun", "a"]].concat();
+        let mut command = place.command(&args);
+        command.env("COLLTUNE_NUMERICS", "independent_of_size");
+        let output = command.output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let placement = "independent_of_placement";
+    for (options, given) in [
+        (&[][..], "independent_of_size"),
+        (&["--numerics", "none"], "none"),
+        (&["--numerics", placement], placement),
+    ] {
+        let out = run(options);
+        let variable = format!("-x COLLTUNE_NUMERICS={given} ");
+        assert_eq!(out.matches("COLLTUNE_NUMERICS").count(), 1, "{out}");
+        assert!(out.contains(&variable), "no `{variable}` in {out}");
+    }
+    place
+        .run_line("run table.yaml --numerics size -- mpirun a")
+        .bad(
+            2,
+            &[
+                "'size'",
+                "same_on_all_ranks, independent_of_placement and independent_of_size",
+            ],
+        );
+    // Elements of one vector have different bits.
+    let ring = table_for("4.1.4")
+        .replace("allreduce/recursive_doubling", "allreduce/ring")
+        .replace("operators: any", "operators: commutative");
+    place.write("table.yaml", ring);
+    let args = [
+        "run",
+        "table.yaml",
+        "--numerics",
+        "independent_of_size",
+        "--",
+        "mpirun",
+        "a",
+    ];
+    let ran = place.run(&args);
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    for part in [
+        "1 of 1 rule is not used: 1 gives bits that depend on what `numerics` excludes",
+        "--numerics none also uses rules whose bits depend on placement or size",
+    ] {
+        assert!(ran.err.contains(part), "no `{part}` in {}", ran.err);
+    }
+}
+
+#[test]
 fn tables_that_do_nothing_are_reported_with_a_remedy() {
     let place = prepared("true");
     let run = ["run", "table.yaml", "--", "mpirun", "a"];

@@ -166,9 +166,13 @@ fn profiles_of_jobs_add_up() {
     assert_eq!(folder["jobs"]["count"], 2, "{folder}");
     assert_eq!(folder["jobs"]["killed"], 1, "{folder}");
     place.write("nothing/notes.txt", "of mine");
-    place
-        .run_line("profile nothing")
-        .bad(2, &["there is no profile in nothing", "record"]);
+    place.run_line("profile nothing").bad(
+        2,
+        &[
+            "there are no profiles and no lines about jobs in nothing",
+            "record",
+        ],
+    );
 }
 
 #[test]
@@ -276,4 +280,72 @@ fn a_campaign_is_made_of_what_programs_call() {
     place
         .run_line("init --profile calls.yaml --output none.yaml")
         .bad(2, &["calls.yaml: line 1, column"]);
+}
+
+/// The lines of two jobs with one table, and of one that could not read it.
+const LINES: &str = r#"{"format":"colltune-usage","version":1,"id":"5f0c3a9b12de4477","job":"4711","program":"solver","library":"openmpi-4.1.4","started":1795319889,"seconds":12.5,"ranks":4,"outcome":"used","why":null,"table":{"name":"small","sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","replacements":0},"calls":[{"collective":"allreduce","by":"table","calls":600,"seconds":6.0},{"collective":"allreduce","by":"shape","calls":200,"seconds":2.0}]}
+{"format":"colltune-usage","version":1,"id":"77de4419b3a0c5f1","job":null,"program":"fft","library":"openmpi-4.1.4","started":1795419999,"seconds":0.25,"ranks":2,"outcome":"used","why":null,"table":{"name":"small","sha256":"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08","replacements":0},"calls":[{"collective":"allreduce","by":"default","calls":100},{"collective":"ibcast","by":"nonblocking","calls":100}]}
+{"format":"colltune-usage","version":1,"id":"97de4419b3a0c5f1","job":null,"program":"fft","library":null,"started":1795419999,"seconds":0.25,"ranks":null,"outcome":"unreadable","why":"table.yaml: No such file","table":null,"calls":[]}
+"#;
+
+#[test]
+fn lines_about_jobs_add_up_by_table() {
+    let place = prepared(MPIRUN);
+    place.write("usage/usage-n1-0-2026-11.jsonl", LINES);
+    // A copy of a job that is there, and an empty line.
+    let first = LINES.lines().next().expect("a line");
+    place.write("usage/usage-n2-0-2026-11.jsonl", format!("\n{first}\n"));
+    let shown = place.run(&["profile", "usage"]);
+    assert_eq!(shown.code, Some(0), "{shown:?}");
+    let expected = "\
+3 jobs; of 1 000 calls of collectives colltune carried out 60.0 %, the tables leave 10.0 % to the library, and 30.0 % are not covered
+of the time in the 80.0 % of the calls that were timed, 75.0 % is in calls that colltune carried out, 25.0 % in those that are not covered
+
+table small (sha256 9f86d081884c): 2 jobs from 2026-11-22 to 2026-11-23
+jobs: 2 used the table
+libraries: openmpi-4.1.4
+";
+    assert!(shown.out.starts_with(expected), "{}", shown.out);
+    let row = "allreduce 900 66.7 % 11.1 % 22.2 % 22.2 %: the library: shape not measured";
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words(&shown.out).contains(row), "{}", shown.out);
+    assert!(
+        shown
+            .out
+            .contains("without a table: 1 job of 2026-11-23\njobs: 1 could not read the table"),
+        "{}",
+        shown.out
+    );
+    assert!(
+        shown.err.contains("1 line is there twice and counts once"),
+        "{shown:?}"
+    );
+    let json = place.run(&["profile", "usage", "--json"]).json();
+    crate::answers::fits(&["usage"], &json);
+    assert_eq!(json["tables"][0]["coverage"]["served_share"], 0.6, "{json}");
+    assert_eq!(json["damaged_lines"], 0, "{json}");
+    for line in LINES.lines() {
+        let line = serde_json::from_str(line).expect("a line");
+        crate::answers::fits(&["usage", "line"], &line);
+    }
+}
+
+#[test]
+fn a_damaged_line_is_named_and_the_others_are_added_up() {
+    let place = prepared(MPIRUN);
+    let [first, second, third] = LINES.lines().collect::<Vec<_>>()[..] else {
+        panic!("three lines");
+    };
+    let long = "x".repeat(200_000);
+    let torn = &second[..100];
+    place.write("lines", format!("{first}\n{torn}\n{long}\n{third}\n{torn}"));
+    let shown = place.run(&["profile", "lines"]);
+    assert_eq!(shown.code, Some(2), "{shown:?}");
+    assert!(shown.out.starts_with("2 jobs; of 800 calls"), "{shown:?}");
+    let error = "error: lines: line 2: column 100: the line ends in the middle; 2 more lines cannot be read either";
+    assert!(shown.err.contains(error), "{shown:?}");
+    // Profiles and lines are of different kinds.
+    let both = place.run(&["profile", "lines", "source.json"]);
+    assert_eq!(both.code, Some(2), "{both:?}");
+    assert!(both.err.contains("they do not add up"), "{both:?}");
 }

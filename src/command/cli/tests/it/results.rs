@@ -43,6 +43,7 @@ fn lookup_answers_with_the_rule() {
             "default_seconds",
             "deployed",
             "deployment",
+            "depth",
             "expected_seconds",
             "nodes",
             "operator",

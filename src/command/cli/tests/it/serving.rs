@@ -161,6 +161,23 @@ fn doctor_knows_the_file_that_overrides_the_environment() {
     }
 }
 
+/// Launches cannot set such rules aside.
+#[test]
+fn doctor_says_which_rules_stay_in_force_while_colltune_measures() {
+    let place = place("");
+    let switched_off = "colltune switches them off while it measures.\n";
+    let text = place.run(&["doctor"]).good().out;
+    assert!(text.contains(switched_off), "{text}");
+    place.write(
+        "etc/openmpi-mca-params-override.conf",
+        "coll_tuned_dynamic_rules_filename = rules.conf\n",
+    );
+    let overridden = place.run(&["doctor"]).good().out;
+    let stays = "nothing overrides DIR/etc/openmpi-mca-params-override.conf, so they stay in force while colltune measures";
+    assert!(overridden.contains(stays), "{overridden}");
+    assert!(!overridden.contains(switched_off), "{overridden}");
+}
+
 #[test]
 fn export_names_components_that_do_not_read_its_file() {
     let export = |place: &Place| {

@@ -158,6 +158,7 @@ fn tune_with_nothing_left_to_measure_writes_table_and_report() {
             "exhaustive_seconds",
             "export",
             "failures",
+            "gain",
             "launches",
             "launching_seconds",
             "library",

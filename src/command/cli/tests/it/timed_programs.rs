@@ -2,11 +2,16 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use serde_json::Value;
 use testkit::tables;
 
+use crate::interrupt::wait_for_pids;
 use crate::mpi::{place_with, run};
 use crate::run::Place;
 
@@ -217,6 +222,42 @@ fn the_environments_differ_in_the_table_alone() {
     assert_eq!(seen, [" on  env", "table.yaml on  env"]);
 }
 
+/// A requirement of the site's own, or of the user's shell, does not count.
+#[test]
+fn the_program_gets_the_required_numerics() {
+    let place = prepared(
+        "echo ${COLLTUNE_NUMERICS:-unset} >> seen\n\
+         if [ -n \"$COLLTUNE_TABLE\" ]; then echo Loop time of 1.6; else echo Loop time of 2.0; fi",
+    );
+    // Scripts start launchers through `colltune run`.
+    add_program(&place, "job.sh", "mpirun -n 2 ./app");
+    for command in ["mpirun -n 2 ./app", "./job.sh"] {
+        for (options, given) in [
+            (
+                &["--numerics", "independent_of_size"][..],
+                "independent_of_size",
+            ),
+            (&[], "none"),
+        ] {
+            place.write("seen", "");
+            let mut args = vec!["validate", "table.yaml", "--command", command, "--quiet"];
+            args.extend(["--figure", FIGURE, "--pairs", "6", "--warmups", "0"]);
+            args.extend(options);
+            let mut started = place.command(&args);
+            started.env("COLLTUNE_NUMERICS", "independent_of_placement");
+            let output = started.output().unwrap();
+            assert_eq!(output.status.code(), Some(0), "{output:?}");
+            let seen = place.read("seen");
+            let mut seen: Vec<&str> = seen.lines().collect();
+            seen.sort_unstable();
+            seen.dedup();
+            let mut expected = [given, "unset"];
+            expected.sort_unstable();
+            assert_eq!(seen, expected, "{command}");
+        }
+    }
+}
+
 #[test]
 fn scripts_may_extend_their_search_path() {
     let place = prepared("solver");
@@ -305,6 +346,48 @@ fn time_that_runs_out_ends_the_test() {
     let found = short.expect(&place, "nothing_shown", 3);
     assert_eq!(found["out_of_time"], true, "{found}");
     assert!(place.read("runs.csv").lines().count() > 2);
+}
+
+/// A terminal that is closed hangs up. The program is ended and no file is left, unless `nohup` has the command go on.
+#[test]
+fn a_hangup_ends_the_program_and_leaves_no_file() {
+    // The program tells its process id, and starts another process.
+    let sleeps = "/bin/sleep 1000 &\necho $$ $! > pids.part\n/bin/mv pids.part pids\nwait";
+    for ignored in [false, true] {
+        let place = prepared(sleeps);
+        let before = place.files();
+        let plain = place.command(&["validate", "table.yaml", "--command", "mpirun ./app"]);
+        let mut command = Command::new("/bin/sh");
+        let script = if ignored {
+            "trap '' HUP; exec \"$0\" \"$@\""
+        } else {
+            "exec \"$0\" \"$@\""
+        };
+        command.args(["-c", script]).arg(plain.get_program());
+        command.args(plain.get_args()).env_clear();
+        let variables = plain.get_envs();
+        command.envs(variables.filter_map(|(name, value)| Some((name, value?))));
+        command.current_dir(place.path(""));
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let pids = wait_for_pids(&place);
+        let command_pid = Pid::from_raw(child.id().cast_signed());
+        kill(command_pid, Signal::SIGHUP).unwrap();
+        if ignored {
+            std::thread::sleep(Duration::from_millis(300));
+            assert!(pids.iter().all(|pid| kill(*pid, None).is_ok()));
+            kill(command_pid, Signal::SIGTERM).unwrap();
+        }
+        let output = child.wait_with_output().unwrap();
+        let errors = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{errors}");
+        assert!(errors.contains("interrupted"), "{errors}");
+        for pid in pids {
+            assert_eq!(kill(pid, None), Err(Errno::ESRCH), "{pid} survives");
+        }
+        std::fs::remove_file(place.path("pids")).unwrap();
+        assert_eq!(place.files(), before, "a file is left");
+    }
 }
 
 #[test]

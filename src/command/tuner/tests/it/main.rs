@@ -13,6 +13,7 @@ mod guided;
 mod hydra;
 mod import;
 mod loops;
+mod numerics;
 mod operators;
 mod poor_predictions;
 mod recorded;

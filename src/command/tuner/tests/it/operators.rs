@@ -17,7 +17,7 @@ use crate::loops::never;
 const SHAPE: CommShape = CommShape { nodes: 6, ppn: 1 };
 
 /// Tunes in a folder with further lines in the campaign.
-fn tuned(folder: &TempDir, operators: &str) -> (MeasurementContext, Tuned) {
+pub(crate) fn tuned(folder: &TempDir, operators: &str) -> (MeasurementContext, Tuned) {
     let path_to = |name: &str| folder.path().join(name).display().to_string();
     std::fs::write(path_to("machine.yaml"), MACHINE).expect("written");
     let text = format!(
@@ -45,7 +45,7 @@ fn tuned(folder: &TempDir, operators: &str) -> (MeasurementContext, Tuned) {
     (at, tuned)
 }
 
-fn query(operators: OperatorClass) -> Query {
+pub(crate) fn query(operators: OperatorClass) -> Query {
     Query {
         collective: Collective::Allreduce,
         shape: SHAPE,

@@ -49,7 +49,7 @@ fn campaigns_keep_the_digest_under_which_they_were_measured() {
     );
     check(
         "shapes: 1x2\nstrategy: exhaustive\ncache: warm\npattern: together\nconfirmation: on\n\
-         min_confidence: medium\n",
+         min_confidence: medium\nnumerics: same_on_all_ranks\n",
         "v2-55f56df576cb28f3cc6e9127312a6b887d9f16626b798b90bc7c18a692191d19",
     );
     check(
@@ -108,6 +108,9 @@ fn every_key_makes_a_difference() {
         "confirmation: off\n",
         "min_confidence: low\n",
         "min_confidence: high\n",
+        "numerics: independent_of_placement\n",
+        "numerics: independent_of_size\n",
+        "numerics: [independent_of_placement, independent_of_size]\n",
         "repetitions: {minimum: 5}\n",
         "repetitions: {maximum: 50}\n",
         "repetitions: {precision: 0.1}\n",

@@ -280,6 +280,20 @@ fn invalid_values_are_refused() {
         "medium",
     );
     check(
+        "name: x\nnumerics: independent_of_sizes\n",
+        (2, 11),
+        "numerics",
+        "unknown numerics `independent_of_sizes`",
+        "independent_of_size",
+    );
+    check(
+        "name: x\nnumerics: [independent_of_size, none]\n",
+        (2, 33),
+        "numerics[1]",
+        "unknown numerics `none`",
+        "independent_of_placement",
+    );
+    check(
         "name: x\nconfirmation: always\n",
         (2, 15),
         "confirmation",

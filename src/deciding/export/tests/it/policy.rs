@@ -95,6 +95,41 @@ fn only_confirmed_rules_of_enough_confidence_are_written_by_default() {
     assert_eq!(algorithms(&exported), [0, 0, 0, 8]);
 }
 
+/// No library says how its own algorithms bracket contributions, so none of them is put into its settings.
+#[test]
+fn no_algorithm_of_the_library_for_reductions_meets_a_requirement_on_bits() {
+    let table = sample::table("openmpi", "4.1.4", OPEN_MPI);
+    let choices = |numerics: &str| {
+        let policy = Policy {
+            numerics: Some(numerics.parse().expect("requirements")),
+            ..Policy::default()
+        };
+        let exported = export("openmpi", &table, &by(policy)).expect("exported");
+        let file = read_rules(&exported.text).expect("readable");
+        let sizes = [0, 1500, 64 << 10, 1 << 20];
+        let chosen = |collective| {
+            let mut rows = sizes
+                .iter()
+                .filter_map(|bytes| file.find_row(collective, 2, *bytes));
+            rows.any(|row| row.algorithm != 0)
+        };
+        let reductions = [Collective::Allreduce, Collective::Reduce].map(chosen);
+        (
+            reductions.contains(&true),
+            chosen(Collective::Bcast),
+            exported.notes,
+        )
+    };
+    let (reduces_freely, broadcasts_freely, _) = choices("none");
+    assert!(reduces_freely && broadcasts_freely);
+    for numerics in ["independent_of_placement", "independent_of_size"] {
+        let (reduces, broadcasts, notes) = choices(numerics);
+        assert!(!reduces && broadcasts, "{numerics}");
+        let remedy = "`--numerics none` also uses rules whose bits depend on placement or size.";
+        assert!(notes.iter().any(|note| note.ends_with(remedy)), "{notes:?}");
+    }
+}
+
 /// All formats contain the warnings about the measurements, one on each line.
 #[test]
 fn warnings_of_the_table_are_in_every_file() {

@@ -1,6 +1,6 @@
 //! A report like that of a small node.
 
-use report::{Basis, Comparison, View};
+use report::{Basis, Comparison, LibraryRules, View};
 use results::{
     BlockComparison, BlockPoint, CellDecision, DetectableGain, Estimate, Expected, MeasuringCost,
     ModelCurve, ModelKind, ModelScore, OftenInvalid, Pair, Pairs, ParameterEstimate,
@@ -8,7 +8,7 @@ use results::{
 };
 use schedule::Collective;
 use statistics::{Interval, PairedRatio};
-use table::{Confidence, Operators, Provenance, Rule};
+use table::{Confidence, Lack, Lacks, Operators, Provenance, Rule};
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Library, Node, Operator, Parameters, Pattern, RankOrder,
     Subject, Warning,
@@ -194,6 +194,12 @@ fn allreduce() -> Comparison {
         Verdict::NearFastest,
     );
     alike.chosen = dual(65536);
+    let rules = vec![
+        Rule::new(0, Candidate::Default, None, Confidence::Medium),
+        Rule::new(1448, doubling(), Some(1.25), Confidence::High),
+        Rule::new(11585, Candidate::Default, None, Confidence::High),
+        Rule::new(65536, dual(65536), Some(1.66), Confidence::High),
+    ];
     Comparison {
         order: RankOrder::Unknown,
         collective: Collective::Allreduce,
@@ -240,13 +246,13 @@ fn allreduce() -> Comparison {
                 Verdict::Fastest,
             ),
         ],
-        rules: vec![
-            Rule::new(0, Candidate::Default, None, Confidence::Medium),
-            Rule::new(1448, doubling(), Some(1.25), Confidence::High),
-            Rule::new(11585, Candidate::Default, None, Confidence::High),
-            Rule::new(65536, dual(65536), Some(1.66), Confidence::High),
-        ],
-        library_rules: vec![(Operators::Commutative, vec![rule_of_library()])],
+        lacks: lacks_by_default(&rules),
+        rules,
+        library_rules: vec![LibraryRules {
+            operators: Operators::Commutative,
+            lacks: lacks_by_default(&[rule_of_library()]),
+            rules: vec![rule_of_library()],
+        }],
         blocks: vec![
             block(262144, Some(32768), 65536, (Some(9.91e-5), 9.3e-5)),
             block(2097152, Some(65536), 65536, (Some(9.48e-4), 9.48e-4)),
@@ -254,6 +260,16 @@ fn allreduce() -> Comparison {
             block(16777216, None, 262144, (None, 7.6e-3)),
         ],
     }
+}
+
+/// Those of rules that are not confirmed.
+fn lacks_by_default(rules: &[Rule]) -> Lacks {
+    let replacing = rules
+        .iter()
+        .filter(|rule| rule.candidate != Candidate::Default);
+    replacing
+        .map(|rule| (rule.from_bytes, Lack::Confirmation))
+        .collect()
 }
 
 fn rule_of_library() -> Rule {
@@ -292,6 +308,7 @@ fn bcast() -> Comparison {
             ),
         ],
         rules: vec![Rule::new(0, Candidate::Default, None, Confidence::High)],
+        lacks: Lacks::new(),
         library_rules: Vec::new(),
         blocks: Vec::new(),
     }
@@ -388,6 +405,7 @@ pub(crate) fn view() -> View {
             pattern: Pattern::Together,
             distributions: Vec::new(),
             min_confidence: Confidence::Medium,
+            numerics: table::Numerics::default(),
             warnings: warnings.iter().map(Warning::to_string).collect(),
         },
         environment: environment(),
@@ -449,6 +467,7 @@ pub(crate) fn view() -> View {
         comparisons: vec![allreduce(), bcast()],
         cells: Vec::new(),
         withheld: Default::default(),
+        numerics: Vec::new(),
         pairs: vec![pairs()],
         curves: vec![curve()],
         scores: vec![

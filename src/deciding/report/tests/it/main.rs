@@ -207,7 +207,7 @@ fn numbers_have_the_digits_that_matter() {
         view.comparisons[0].sizes.clear();
         view.comparisons[0].rules.truncate(1);
         view.comparisons[0].rules[0].speedup = Some(ratio);
-        assert_eq!(cell(&view, "|    0 |", 4), text);
+        assert_eq!(cell(&view, "|    0 |", 5), text);
     }
 }
 

@@ -374,6 +374,34 @@ fn escapes_in_json_are_decoded() {
     assert_eq!(selection(r"collective=\q"), "1 ends-programs");
 }
 
+/// MPICH's parser keeps the first place and the last value of a key; what stood there before has no effect, whatever it is.
+#[test]
+fn values_that_later_ones_replace_and_parameters_are_told_apart() {
+    let binomial = r#"{"algorithm=MPIR_Bcast_intra_binomial": {"k=2": {}}}"#;
+    let tree =
+        |parameters: &str| format!(r#"{{"algorithm=MPIR_Bcast_intra_tree": {{{parameters}}}}}"#);
+    let selection = |first: &str, last: &str| {
+        let text = format!("{{\"collective=bcast\": {first},\n \"collective=bcast\": {last}}}");
+        let mut found = examine_text("mpich", "4.0.2", &text);
+        // The file is about one collective alone.
+        found.all.retain(|finding| finding.line.is_some());
+        found
+    };
+    let replaced = selection(r#"{"comm_colour=red": {}}"#, &tree(r#""k=2": {}"#));
+    assert_eq!(lines_and_kinds(&replaced), "1 no-effect");
+    has_message(&replaced, 1, "given again in line 2, which replaces this");
+    let in_vain = selection("{}", binomial);
+    assert_eq!(lines_and_kinds(&in_vain), "1 no-effect, 2 no-effect");
+    has_message(
+        &in_vain,
+        2,
+        "`MPIR_Bcast_intra_binomial` has no parameters, and `k=2` is ignored",
+    );
+    let missing = selection("{}", &tree(""));
+    assert_eq!(lines_and_kinds(&missing), "1 no-effect, 2 unsafe");
+    has_message(&missing, 2, "takes what its memory contains");
+}
+
 /// Every file grows tenfold; what takes ten times as long for ten times the text takes some seconds at most, and what
 /// takes a hundred times as long takes hours.
 #[test]

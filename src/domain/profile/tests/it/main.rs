@@ -4,3 +4,4 @@ mod damaged;
 mod made;
 mod overview;
 mod sums;
+mod usage;

@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schedule::verify::{Bracketing, observe_bracketing, verify_schedule};
+use schedule::verify::{Bracketing, observe_bracketing, observe_depth, verify_schedule};
 use schedule::{
-    ALGORITHMS, Algorithm, BracketedBy, Parameters, Placed, Rank, Request, Schedule, find_algorithm,
+    ALGORITHMS, Algorithm, Blocks, BracketedBy, Parameters, Placed, Rank, Request, Schedule,
+    find_algorithm,
 };
 
 use crate::cases::{grid, parameters, supported};
@@ -252,4 +253,45 @@ fn the_observed_bracketing_is_that_of_every_length() {
     );
     assert_eq!(observe("allreduce/ring"), None);
     assert_eq!(observe("bcast/binomial"), None);
+}
+
+/// The depth for all lengths is that of the deepest call.
+#[test]
+fn depths_are_those_of_vectors_of_any_length_in_any_number_of_blocks() {
+    for algorithm in ALGORITHMS {
+        for ranks in [2, 5, 8, 13] {
+            for given in parameters(algorithm) {
+                for placed in grid().placements(algorithm, ranks) {
+                    let of_blocks = |blocks: u32| Request {
+                        units: u64::from(ranks * blocks),
+                        parameters: Parameters {
+                            blocks: given.blocks.map(|_| Blocks::Count(blocks)),
+                            ..given
+                        },
+                        placed,
+                        ..Request::among_ranks(ranks)
+                    };
+                    let observed = observe_depth(algorithm, &of_blocks(1));
+                    let calls = [1, 2, 3, 4, 5, 9, 32].map(of_blocks);
+                    let depths = calls.iter().filter_map(|request| {
+                        let schedule = supported(algorithm, request)?;
+                        let found = verify_schedule(&schedule).unwrap().bracketing;
+                        found.map(|found| found.depth)
+                    });
+                    assert_eq!(
+                        observed,
+                        depths.max(),
+                        "{algorithm} {given:?} on {ranks} ranks"
+                    );
+                }
+            }
+        }
+    }
+    let ring = |ranks| {
+        let algorithm = find_algorithm("allreduce/ring").unwrap();
+        observe_depth(algorithm, &Request::among_ranks(ranks))
+    };
+    assert_eq!(ring(1), Some(0));
+    assert_eq!(ring(1024), Some(1023));
+    assert_eq!(ring(20_000), None);
 }

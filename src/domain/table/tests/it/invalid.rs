@@ -154,7 +154,7 @@ fn documents() {
 
 #[test]
 fn formats() {
-    let help = "a table begins with `format: colltune-table 6`";
+    let help = "a table begins with `format: colltune-table 7`";
     let none = "this is not a decision table: it has no `format`";
     check("format: colltune-table 3\n", "", none, "1:1", help);
     let message = "`colltune-tables 3` is not the format of a decision table";
@@ -176,8 +176,8 @@ fn formats() {
     // The version comes first, whatever else a later format may hold.
     check(
         "colltune-table 3\nname",
-        "colltune-table 7\ntitle",
-        "the table has format version 7; this colltune reads versions up to 6",
+        "colltune-table 8\ntitle",
+        "the table has format version 8; this colltune reads versions up to 7",
         "1:9 (format)",
         "update colltune",
     );

@@ -33,6 +33,28 @@ fn tables_without_shared_memory_can_be_read_by_earlier_versions() {
 }
 
 #[test]
+fn tables_without_requirements_on_bits_can_be_read_by_earlier_versions() {
+    let mut table = sample::table();
+    assert!(!table.to_yaml().contains("numerics"));
+    table.provenance.numerics = "independent_of_size,independent_of_placement"
+        .parse()
+        .expect("requirements");
+    let text = table.to_yaml();
+    assert!(text.contains("\nformat: colltune-table 7\n"), "{text}");
+    let written = "\n  numerics: independent_of_placement,independent_of_size\n";
+    assert!(text.contains(written), "{text}");
+    let read = Table::parse(&text, "t.yaml".as_ref()).expect("valid");
+    assert_eq!(read, table);
+    let wrong = text.replace("independent_of_size\n", "independent_of_sise\n");
+    let error = Table::parse(&wrong, "t.yaml".as_ref()).expect_err("an unknown requirement");
+    let told = error.to_string();
+    assert!(
+        told.contains("independent_of_sise") && told.contains("same_on_all_ranks"),
+        "{told}"
+    );
+}
+
+#[test]
 fn tables_without_networks_can_be_read_by_earlier_versions() {
     let mut table = sample::table();
     assert!(!table.to_yaml().contains("networks"));

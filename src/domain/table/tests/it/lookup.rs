@@ -226,6 +226,7 @@ fn json_has_stable_keys() {
         "block_bytes": 65536
       },
       "bracketed_by": [],
+      "depth": 1,
       "expected_seconds": 0.000004354,
       "default_seconds": 0.000005442,
       "times_of": null,
@@ -250,6 +251,7 @@ fn json_has_stable_keys() {
       "algorithm": "default",
       "parameters": {},
       "bracketed_by": null,
+      "depth": null,
       "expected_seconds": 0.000000311,
       "default_seconds": 0.000000311,
       "times_of": "1x2",
@@ -275,6 +277,7 @@ fn json_has_stable_keys() {
       "algorithm": "default",
       "parameters": {},
       "bracketed_by": null,
+      "depth": null,
       "expected_seconds": null,
       "default_seconds": null,
       "times_of": null,

@@ -11,6 +11,7 @@ mod layout;
 mod lookup;
 mod mutants;
 mod nonblocking;
+mod numerics;
 mod policy;
 mod repair;
 mod round_trip;

@@ -22,6 +22,7 @@ fn policies() -> impl Strategy<Value = Policy> {
             min_confidence: Some(min_confidence),
             unconfirmed,
             extrapolate,
+            ..Policy::default()
         },
     )
 }

@@ -10,8 +10,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use schedule::{Algorithm, Collective, Parameter};
 use table::{
-    Confidence, Deployments, MeasuredPoint, Operators, Provenance, Rule, RuleSource, ShapeRules,
-    Table,
+    Confidence, Deployments, MeasuredPoint, Numerics, Operators, Provenance, Rule, RuleSource,
+    ShapeRules, Table,
 };
 use vocabulary::bounds::BYTES;
 use vocabulary::{
@@ -329,6 +329,15 @@ fn provenance() -> impl Strategy<Value = Provenance> {
             // Unprintable characters are refused there.
             let [name, version] = [name, version].map(|text| text.replace(is_unprintable, ""));
             let library = Library { name, version };
+            let both = Numerics {
+                independent_of_placement: true,
+                independent_of_size: true,
+            };
+            let requirements = [
+                Numerics::WORDS.map(|(_, numerics)| numerics).to_vec(),
+                vec![both],
+            ]
+            .concat();
             Provenance {
                 campaign,
                 store,
@@ -342,6 +351,7 @@ fn provenance() -> impl Strategy<Value = Provenance> {
                 pattern,
                 distributions,
                 min_confidence,
+                numerics: requirements[launches as usize % requirements.len()],
                 warnings,
             }
         },

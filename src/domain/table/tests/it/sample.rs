@@ -51,6 +51,7 @@ pub(crate) fn provenance() -> Provenance {
         pattern: Pattern::Together,
         distributions: Vec::new(),
         min_confidence: Confidence::Medium,
+        numerics: table::Numerics::default(),
         warnings: vec!["ranks were not bound to cores: bind them".to_owned()],
     }
 }

@@ -168,6 +168,7 @@ fn assert_left_to_the_default(verdicts: &[Verdict], expected: &[(u64, &str)]) {
         min_confidence: Some(Confidence::Low),
         unconfirmed: true,
         extrapolate: true,
+        ..Policy::default()
     };
     let (deployed, withheld) = judged.deployed_by(everything);
     let mut left = rules(&deployed.collectives[&Collective::Allreduce][0]);

@@ -193,6 +193,37 @@ fn all_files_of_rules_are_set_aside() {
     assert!(settings(&environment).is_empty(), "{environment:?}");
 }
 
+/// Open MPI's file of this name overrides variables, so its rules stay in force and change the default.
+#[test]
+fn rules_that_nothing_overrides_are_not_set_aside_under_openmpi() {
+    if chosen_family() != LibraryName::OpenMpi {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = |name: &str| folder.path().join(name);
+    std::fs::write(path("rules.conf"), "1\n7\n1\n2 1\n0 6 0 0\n").expect("written");
+    let naming = format!(
+        "coll_tuned_dynamic_rules_filename = {}\n",
+        path("rules.conf").display()
+    );
+    let with_file = |text: &str| {
+        std::fs::write(path("openmpi-mca-params-override.conf"), text).expect("written");
+        told(&[("OPAL_SYSCONFDIR", folder.path().to_str().expect("a text"))])
+    };
+    let in_force = with_file(&format!("coll_tuned_use_dynamic_rules = 1\n{naming}"));
+    assert!(in_force.set_aside.is_empty(), "{:?}", in_force.set_aside);
+    let setting = format!(
+        "coll_tuned_dynamic_rules_filename={}",
+        path("rules.conf").display()
+    );
+    assert_eq!(settings(&in_force), [setting]);
+    // Without the switch they have no effect, and forcing algorithms must not bring them into force.
+    let dormant = with_file(&naming);
+    assert!(settings(&dormant).is_empty() && dormant.set_aside.is_empty());
+    assert!(dormant.natives.is_empty(), "{:?}", dormant.natives);
+    assert!(!with_file("").natives.is_empty());
+}
+
 #[test]
 fn settings_by_variables_are_recorded_as_mpi_reads_them() {
     let (variable, setting, value) = match chosen_family() {

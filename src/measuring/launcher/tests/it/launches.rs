@@ -168,13 +168,14 @@ fn ranks_know_the_rules_that_a_launch_sets() {
 #[test]
 #[ignore = "it needs presets in its environment"]
 fn presets_in_this_environment() {
-    let check = |name: LibraryName, expected: &[&str]| {
+    let check = |name: LibraryName, options: &[&str], expected: &[&str]| {
         let fakes = Fakes::new();
         let body = "echo \"bcast: $I_MPI_ADJUST_BCAST, reduce: $I_MPI_ADJUST_REDUCE\"\n\
                     printf '%s' \"$COLLTUNE_REMOVED\" | sort";
         let launcher = fakes.write_launcher("mpirun", "", body);
         let own = ("I_MPI_ADJUST_REDUCE".to_owned(), "5".to_owned());
         let options = LocalOptions {
+            options: options.iter().map(|&word| word.to_owned()).collect(),
             environment: [own].into(),
             ..LocalOptions::default()
         };
@@ -186,8 +187,18 @@ fn presets_in_this_environment() {
         "I_MPI_ADJUST_BCAST=3:0-64",
         "I_MPI_ADJUST_REDUCE=2",
     ];
-    check(LibraryName::IntelMpi, &removed);
-    check(LibraryName::Mpich, &["bcast: 3:0-64, reduce: 5"]);
+    check(LibraryName::IntelMpi, &[], &removed);
+    let unrelated = ["-genv", "I_MPI_ADJUST_SCAN=1"];
+    check(LibraryName::IntelMpi, &unrelated, &removed);
+    check(LibraryName::Mpich, &[], &["bcast: 3:0-64, reduce: 5"]);
+    // Options that name them: they pass them on, or set them.
+    let kept = ["bcast: 3:0-64, reduce: 5", "I_MPI_ADJUST_REDUCE=2"];
+    for options in [
+        ["-genvlist", "I_MPI_ADJUST_SCAN,I_MPI_ADJUST_BCAST"],
+        ["-genv", "I_MPI_ADJUST_BCAST=3:0-64"],
+    ] {
+        check(LibraryName::IntelMpi, &options, &kept);
+    }
 }
 
 /// The library reads them before a program can remove them.

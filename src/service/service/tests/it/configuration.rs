@@ -73,7 +73,7 @@ fn values_are_read_as_documented() {
     let configuration = valid(
         "folder: .\nstate: ./var/../state\nlisten: unix:run/a.sock\nbehind_proxy: true\nlongest_wall_time: 1d12h\n\
          time_zone: Europe/Berlin\n\
-         gates: {validation_days: 7}\nmachines:\n- name: 1\n  campaigns: a/*.yaml\n- name: b.c_d-e\n  tasks: 4\n  \
+         gates: {validation_days: 7}\nusage: {days: 14}\nmachines:\n- name: 1\n  campaigns: a/*.yaml\n- name: b.c_d-e\n  tasks: 4\n  \
          node_hours: 0.5\n",
     );
     let folder = &configuration.folder;
@@ -87,6 +87,7 @@ fn values_are_read_as_documented() {
         Duration::from_secs(36 * 3600)
     );
     assert_eq!(configuration.validation_days, 7);
+    assert_eq!(configuration.usage_days, 14);
     assert_eq!(configuration.time_zone.iana_name(), Some("Europe/Berlin"));
     let [one, other] = &configuration.machines[..] else {
         panic!("{configuration:?}");
@@ -289,6 +290,11 @@ fn invalid_values_are_refused_at_their_line() {
         ),
         (
             "gates:\n  validation_days: 0\n",
+            2,
+            "expected a whole number from 1 to 3660",
+        ),
+        (
+            "usage:\n  days: 4000\n",
             2,
             "expected a whole number from 1 to 3660",
         ),

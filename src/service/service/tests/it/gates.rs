@@ -208,6 +208,31 @@ fn a_table_of_another_cpu_does_not_pass() {
         &["made on nodes with `Epyc`"],
     );
     check_gates(&bed, &on("any", "pipeline"), fresh, &[], &[]);
+
+    // The nodes have been replaced since, as a check has measured: now the first table is of another machine.
+    let database = bed.database();
+    database
+        .execute_batch(
+            r#"INSERT INTO epoch (machine, library, fingerprint, measured, began_at)
+                   SELECT id, 'openmpi-4.1.4', 'f', '{"cpu": "Epyc"}', 0 FROM machine;
+               INSERT INTO measured_epoch (machine, library, epoch)
+                   SELECT machine, 'openmpi', id FROM epoch;"#,
+        )
+        .expect("a check");
+    check_gates(
+        &bed,
+        &on("Epyc", "linear"),
+        fresh,
+        &[],
+        &["for nodes with `Epyc`"],
+    );
+    check_gates(
+        &bed,
+        &on("Xeon", "linear"),
+        fresh,
+        &["library"],
+        &["the newest check or validation was made on nodes with `Epyc`"],
+    );
 }
 
 #[test]

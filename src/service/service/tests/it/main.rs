@@ -16,5 +16,6 @@ mod queue;
 mod releases;
 mod schedules;
 mod tokens;
+mod usage;
 mod versions;
 mod webhooks;

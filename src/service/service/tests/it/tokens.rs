@@ -431,7 +431,7 @@ fn tokens_are_refused_with_a_remedy() {
     );
     assert_eq!(
         with(&|token| token.scopes.clear()),
-        "scopes: name at least one of read, submit, publish and admin"
+        "scopes: name at least one of read, submit, publish, usage and admin"
     );
     assert_eq!(
         with(&|token| token.machines.push("hydra".to_owned())),

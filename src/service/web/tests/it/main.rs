@@ -20,5 +20,6 @@ mod releases;
 mod restricted;
 mod schedules;
 mod statuses;
+mod usage;
 mod visitors;
 mod webhooks;

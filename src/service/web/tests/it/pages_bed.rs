@@ -106,6 +106,7 @@ impl Busy {
             "/schedules",
             "/schedules/nightly",
             "/fleet",
+            "/usage",
         ]
         .map(str::to_owned)
         .to_vec();

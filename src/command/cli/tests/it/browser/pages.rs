@@ -60,6 +60,7 @@ pub(super) fn assert_pages_fit(
     check("", &address("/campaigns"));
     check("", &address("/tables"));
     check("", &address("/channels"));
+    check("", &address("/usage"));
     check("", &address("/login"));
     check("", &address(&format!("/tables/{second}/diff?to={first}")));
 

@@ -88,11 +88,12 @@ fn scripts() -> Vec<(&'static str, String)> {
     .into()
 }
 
-/// Of the site's presets, those that the campaign does not set itself.
+/// Of the site's presets, those that the campaign does not set itself and that its options do not name.
 #[test]
 fn a_script_removes_the_presets_of_the_site() {
     let options = BatchOptions {
         environment: [("I_MPI_ADJUST_REDUCE".to_owned(), "5".to_owned())].into(),
+        options: vec!["-genvlist".into(), "I_MPI_ADJUST_SCAN".into()],
         ..plain("slurm")
     };
     let script = render(LibraryName::IntelMpi, options.clone(), &job()).expect("rendered");
@@ -105,13 +106,52 @@ fn a_script_removes_the_presets_of_the_site() {
     shell
         .args(["-c", &text])
         .env("I_MPI_ADJUST_BCAST", "3:0-64")
+        .env("I_MPI_ADJUST_SCAN", "1")
         .env("I_MPI_ADJUST_REDUCE", "5");
     let ran = process::run_to_end(&mut shell, Duration::from_secs(30));
     assert!(ran.status.success(), "{ran:?}");
-    let expected = "COLLTUNE_REMOVED=I_MPI_ADJUST_BCAST=3:0-64\nI_MPI_ADJUST_REDUCE=5\n";
+    let expected =
+        "COLLTUNE_REMOVED=I_MPI_ADJUST_BCAST=3:0-64\nI_MPI_ADJUST_REDUCE=5\nI_MPI_ADJUST_SCAN=1\n";
     assert_eq!(ran.out, expected);
     let of_others = render(LibraryName::Mpich, options, &job()).expect("rendered");
     assert!(!of_others.contains("COLLTUNE_REMOVED"));
+}
+
+/// A module that is loaded in the job would otherwise decide, as nothing on a login node shows.
+#[test]
+fn the_campaigns_variables_come_before_those_of_modules() {
+    let own = [
+        ("I_MPI_ADJUST_REDUCE", "5"),
+        ("UCX_TLS", "tcp"),
+        ("LD_LIBRARY_PATH", "/own"),
+    ];
+    let options = BatchOptions {
+        environment: own
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .into(),
+        job: everything("slurm").job,
+        ..plain("slurm")
+    };
+    let script = render(LibraryName::IntelMpi, options, &job()).expect("rendered");
+    let (before, rest) = script.split_once("module load ").expect("there");
+    let (_, exports) = before.split_once("export ").expect("there");
+    let (exports, _) = exports.split_once("\n\n").expect("ends");
+    let (part, _) = rest.split_once("export COLLTUNE_REMOVED\n").expect("ends");
+    // As modules do: they set what they are about, and extend lists of folders.
+    let module = "module() { [ \"$1\" != load ] || export I_MPI_ADJUST_REDUCE=7 I_MPI_ADJUST_BCAST=2 UCX_TLS=rc \
+                  LD_LIBRARY_PATH=/module:$LD_LIBRARY_PATH; }";
+    let text = format!(
+        "{module}\nexport {exports}\nmodule load {part}export COLLTUNE_REMOVED\n\
+         env | grep -E '^(I_MPI_ADJUST|COLLTUNE_REMOVED|UCX|LD_)' | sort\n"
+    );
+    let ran = process::run_to_end(
+        Command::new("bash").args(["-c", &text]),
+        Duration::from_secs(30),
+    );
+    assert!(ran.status.success(), "{ran:?}");
+    let expected = "COLLTUNE_REMOVED=I_MPI_ADJUST_BCAST=2\nI_MPI_ADJUST_REDUCE=5\n\
+                    LD_LIBRARY_PATH=/module:/own\nUCX_TLS=tcp\n";
+    assert_eq!(ran.out, expected, "{text}");
 }
 
 #[test]

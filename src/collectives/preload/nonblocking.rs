@@ -121,7 +121,8 @@ fn change_callbacks(name: &CStr) -> Option<ChangeCallbacks> {
     Some(unsafe { std::mem::transmute::<*const c_void, ChangeCallbacks>(address) })
 }
 
-/// Serves nonblocking collectives from now on, if the table has rules for them or the settings ask for that. Collective over `MPI_COMM_WORLD`.
+/// Serves nonblocking collectives from now on, if the table has rules for them or the settings ask for that. Collective over
+/// `MPI_COMM_WORLD`.
 ///
 /// # Errors
 ///

@@ -15,6 +15,16 @@ impl Table {
         self.provenance.pattern.is_nonblocking()
     }
 
+    /// Whether there are rules, for blocking or nonblocking calls; a withdrawn table has none.
+    pub fn has_rules(&self) -> bool {
+        !self.collectives.is_empty() || self.nonblocking.is_some()
+    }
+
+    /// The rules for blocking calls, then those for nonblocking ones if there are any, each as a table.
+    pub fn blocking_and_nonblocking(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(self.nonblocking.as_deref())
+    }
+
     /// The table to be written in place of an earlier one: decisions about nonblocking calls become its section, and leave
     /// its other rules as they are; decisions about blocking ones leave the section. What was measured with another library
     /// or on other nodes is left out.

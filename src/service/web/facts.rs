@@ -61,7 +61,11 @@ impl Facts {
             launches: of.launches,
             min_confidence: of.min_confidence.to_string(),
             warnings: of.warnings,
-            rules: table.entries().map(|entry| entry.rules.len()).sum(),
+            rules: table
+                .blocking_and_nonblocking()
+                .flat_map(Table::entries)
+                .map(|entry| entry.rules.len())
+                .sum(),
             deployments,
         }
     }

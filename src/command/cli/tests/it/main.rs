@@ -37,6 +37,7 @@ mod killed;
 mod made;
 mod mpi;
 mod nesting;
+mod nonblocking;
 mod older;
 mod outputs;
 mod packages;

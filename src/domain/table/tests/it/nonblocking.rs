@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use schedule::Collective;
-use table::{Policy, Table, TableError};
+use table::{Deployment, Policy, Table, TableComparison, TableError};
 use vocabulary::{Candidate, Pattern};
 
 use crate::sample;
@@ -67,7 +67,13 @@ fn each_campaign_replaces_its_own_rules() {
     assert!(alone_again.collectives.is_empty());
     // Without rules for blocking calls, the file has none.
     let alone = decided().join_with_replaced(None);
-    assert!(alone.collectives.is_empty());
+    assert!(alone.collectives.is_empty() && alone.has_rules());
+    assert_eq!(alone.blocking_and_nonblocking().count(), 2);
+    let withdrawn = Table {
+        nonblocking: None,
+        ..alone.clone()
+    };
+    assert!(!withdrawn.has_rules());
     assert_eq!(parse(&alone.to_yaml()), Ok(alone.clone()));
     assert_eq!(later.replaced_part(&alone), None);
     let filled = blocking.clone().join_with_replaced(Some(&alone));
@@ -76,9 +82,42 @@ fn each_campaign_replaces_its_own_rules() {
 }
 
 #[test]
+fn a_comparison_says_whether_rules_for_nonblocking_calls_differ() {
+    let compare = |after: &Table| TableComparison::from_tables(("a", &joined()), ("b", after));
+    let same = compare(&joined());
+    assert_eq!((same.note, same.is_nonblocking_different), (None, false));
+    let other = compare(&sample::table());
+    assert!(other.is_nonblocking_different && other.diff.is_empty());
+    let note = other.note.expect("a note");
+    assert!(note.starts_with("The rules for nonblocking calls differ"), "{note}");
+}
+
+#[test]
 fn a_policy_withholds_rules_for_nonblocking_calls_too() {
     // Nothing in the sample is confirmed.
-    let deployed = joined().deployed_by(Policy::default()).0;
+    let (deployed, withheld) = joined().deployed_by(Policy::default());
+    let of_section: Vec<String> = withheld
+        .iter()
+        .filter(|rule| rule.is_nonblocking)
+        .map(ToString::to_string)
+        .collect();
+    assert!(!of_section.is_empty() && of_section.len() < withheld.len());
+    let named = of_section.iter();
+    let mut named = named.filter(|text| text.starts_with("nonblocking bcast, "));
+    assert!(named.next().is_some(), "{of_section:?}");
+    // They count for programs that use colltune alone.
+    let blocking_rules = |deployment| {
+        let table = sample::table();
+        table.count_usage(Policy::default(), deployment).unused_rules()
+    };
+    let all_rules = |deployment| {
+        let table = joined();
+        table.count_usage(Policy::default(), deployment).unused_rules()
+    };
+    let of_library = Deployment::Library;
+    assert_eq!(all_rules(of_library), blocking_rules(of_library));
+    let of_colltune = Deployment::Colltune;
+    assert!(all_rules(of_colltune) > blocking_rules(of_colltune));
     let section = deployed.nonblocking.expect("a section");
     let mut rules = section.entries().flat_map(|entry| &entry.rules);
     assert!(rules.all(|rule| rule.candidate == Candidate::Default));

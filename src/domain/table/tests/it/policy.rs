@@ -249,7 +249,7 @@ proptest! {
                     };
                     let candidate = rule.candidate.clone();
                     let lacking = lack(rule, policy);
-                    expected.extend(lacking.map(|lack| Withheld { place, candidate, lack }));
+                    expected.extend(lacking.map(|lack| Withheld { place, is_nonblocking: false, candidate, lack }));
                 }
                 for (before, after) in entry.measured.iter().zip(&other.measured) {
                     let is_kept = lack(at(entry, before.bytes), policy).is_none();

@@ -1,5 +1,6 @@
 /* Collectives of the MPI library itself, with large counts if it has these, three nonblocking ones, MPI_Test and MPI_Wait, by
- * their addresses: their names, also those for profiling, lead to libcolltune.so if that is preloaded. Without it they are the same functions. Include this first.
+ * their addresses: their names, also those for profiling, lead to libcolltune.so if that is preloaded. Without it they are
+ * the same functions. Include this first.
  */
 #ifndef LIBRARY_H
 #define LIBRARY_H

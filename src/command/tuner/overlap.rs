@@ -7,20 +7,25 @@ use agenda::History;
 use fit::FitError;
 use results::CellDecision;
 use schedule::Collective;
+use schemars::JsonSchema;
+use serde::Serialize;
 use statistics::median;
-use vocabulary::{Candidate, Cell, CommShape, Pattern};
+use vocabulary::{Candidate, Cell, CommShape, Pattern, collective_name};
 
 /// The shares of nonblocking calls that computation beside them hides, in the launches that confirm choices: 1 minus the
 /// time that is not hidden divided by that of a call which is waited for at once; medians over sizes.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
 pub struct HiddenShare {
-    /// The collective.
+    /// The collective of the nonblocking calls.
+    #[serde(serialize_with = "collective_name::serialize")]
+    #[schemars(with = "String")]
     pub collective: Collective,
     /// The shape.
+    #[serde(flatten)]
     pub shape: CommShape,
-    /// The share of the library's own calls.
+    /// The share of the library's own calls, from 0 to 1.
     pub library: f64,
-    /// That of the candidates which replace it, where any does.
+    /// That of the candidates which replace it; null if none does.
     pub chosen: Option<f64>,
 }
 
@@ -64,7 +69,7 @@ pub(crate) fn find_hidden_shares(
         };
         for summary in fit::summarise_samples(&confirmed.samples, confirmed.pattern)? {
             if let Some(cell) = summary.subject.cell() {
-                medians.insert((*cell, summary.candidate), summary.median_seconds);
+                medians.insert((cell, summary.candidate), summary.median_seconds);
             }
         }
     }
@@ -186,6 +191,11 @@ mod tests {
                  place"
             ]
         );
+        let json = serde_json::to_value(&shares).expect("JSON");
+        let expected = serde_json::json!([
+            {"collective": "bcast", "nodes": 1, "ppn": 2, "library": 0.375, "chosen": 0.75}
+        ]);
+        assert_eq!(json, expected);
         let none = find_hidden_shares(&History::default(), &decisions).expect("none");
         assert_eq!(none, []);
     }

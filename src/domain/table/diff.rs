@@ -74,8 +74,12 @@ fn join_notes(before: &Table, after: &Table) -> Option<String> {
 
 /// Whether two tables have different rules for nonblocking calls.
 fn have_different_sections(before: &Table, after: &Table) -> bool {
-    let [before, after] =
-        [before, after].map(|table| table.nonblocking.as_ref().map(|section| &section.collectives));
+    let [before, after] = [before, after].map(|table| {
+        table
+            .nonblocking
+            .as_ref()
+            .map(|section| &section.collectives)
+    });
     before != after
 }
 

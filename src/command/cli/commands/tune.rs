@@ -5,7 +5,7 @@ use answers::{Measured, SubmittedLaunch, TunedFiles};
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Lack;
-use tuner::{Gain, SampleOrigin, Tuned};
+use tuner::{Gain, HiddenShare, SampleOrigin, Tuned};
 
 use super::campaign::CampaignArgs;
 use super::detached::{self, StoreOutcome};
@@ -202,6 +202,9 @@ pub(super) struct Outcome<'a> {
     /// What the campaign's requirements on the bits of sums cost, as clauses; left out if nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     numerics_costs: Vec<String>,
+    /// How much of nonblocking calls computation hides, where a choice was to be confirmed; left out for blocking ones.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    hidden_shares: &'a [HiddenShare],
     /// Warnings about the measurements, as sentences.
     warnings: &'a [String],
     /// The time that the table would save the calls that the campaign names as `traffic`; null if it names none.
@@ -237,6 +240,7 @@ impl<'a> Outcome<'a> {
                 .iter()
                 .map(ToString::to_string)
                 .collect(),
+            hidden_shares: &analysis.hidden_shares,
             warnings: &tuned.table.provenance.warnings,
             gain: tuned.gain.as_ref(),
         }

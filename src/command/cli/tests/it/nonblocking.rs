@@ -3,7 +3,8 @@
 use std::process::Command;
 
 use schedule::Collective;
-use table::{Confidence, Rule, Table};
+use table::{Confidence, Deployments, Operators, Rule, ShapeRules, Table};
+use testkit::tables::{parse_table, table_yaml};
 use vocabulary::{Candidate, Parameters, Pattern};
 
 use crate::mpi::{place_with, run};
@@ -37,20 +38,23 @@ fn with_chosen(table: &Table, candidate: &Candidate) -> Table {
     };
     let mut chosen = table.clone();
     let section = chosen.nonblocking.as_mut().expect("a section");
-    let entries = section.collectives.get_mut(&Collective::Allreduce);
-    let entries = entries.expect("rules of allreduce");
-    for entry in &mut *entries {
-        entry.rules = vec![rule.clone()];
-        entry.measured.clear();
-        entry.candidates.clear();
-    }
-    let mut of_bcast = entries[0].clone();
-    of_bcast.operators = table::Operators::Any;
-    of_bcast.rules = vec![Rule::new(0, Candidate::Default, None, Confidence::High)];
+    let entries = &section.collectives[&Collective::Allreduce];
+    let of_allreduce = ShapeRules {
+        operators: Operators::Any,
+        deployments: Deployments::Colltune,
+        rules: vec![rule],
+        measured: Vec::new(),
+        candidates: Vec::new(),
+        ..entries[0].clone()
+    };
+    let of_bcast = ShapeRules {
+        rules: vec![Rule::new(0, Candidate::Default, None, Confidence::High)],
+        ..of_allreduce.clone()
+    };
+    let changed = [(Collective::Allreduce, vec![of_allreduce])];
+    section.collectives = changed.into();
     chosen.provenance.pattern = Pattern::Together;
-    chosen
-        .collectives
-        .insert(Collective::Bcast, vec![of_bcast]);
+    chosen.collectives.insert(Collective::Bcast, vec![of_bcast]);
     chosen
 }
 
@@ -65,7 +69,14 @@ fn compile_program(place: &Place) {
     let compiler = std::env::var("MPICC_OPENMPI").unwrap_or_else(|_| "mpicc.openmpi".to_owned());
     place.write("nonblocking.c", include_str!("nonblocking.c"));
     let compiled = Command::new(compiler)
-        .args(["-O2", "-Wall", "-Werror", "-o", "nonblocking", "nonblocking.c"])
+        .args([
+            "-O2",
+            "-Wall",
+            "-Werror",
+            "-o",
+            "nonblocking",
+            "nonblocking.c",
+        ])
         .current_dir(place.path(""))
         .status();
     assert!(compiled.expect("the compiler starts").success());
@@ -126,10 +137,67 @@ fn measured_rules_for_nonblocking_calls_serve_programs_under_openmpi() {
     // Whatever was measured, programs follow the rule, and without one the library.
     compile_program(&place);
     let served = run_with(&place, &forced);
-    assert_eq!(unmodified::calls(&served, DOUBLING), MADE_CALLS, "{}", served.out);
+    assert_eq!(
+        unmodified::calls(&served, DOUBLING),
+        MADE_CALLS,
+        "{}",
+        served.out
+    );
     assert!(!served.out.contains("(rule of"), "{}", served.out);
     let passed_on = run_with(&place, &with_chosen(&table, &Candidate::Default));
     let library = "the library: not served (nonblocking)";
-    assert_eq!(unmodified::calls(&passed_on, library), MADE_CALLS, "{}", passed_on.out);
-    assert_eq!(unmodified::calls(&passed_on, DOUBLING), 0, "{}", passed_on.out);
+    assert_eq!(
+        unmodified::calls(&passed_on, library),
+        MADE_CALLS,
+        "{}",
+        passed_on.out
+    );
+    assert_eq!(
+        unmodified::calls(&passed_on, DOUBLING),
+        0,
+        "{}",
+        passed_on.out
+    );
+}
+
+#[test]
+fn tables_of_nonblocking_calls_alone_are_not_without_rules() {
+    let place = Place::with_mpirun("exit 0");
+    place.write("lib/openmpi-4.1.4/libcolltune.so", "");
+    let rules = "  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        rules:
+          - {from: 0, candidate: bcast/linear, speedup: 1.5, confidence: high}
+";
+    let mut decided = parse_table(&table_yaml("night", "openmpi", "4.1.4", rules));
+    decided.provenance.pattern = Pattern::Nonblocking;
+    let table = decided.join_with_replaced(None);
+    table.save(&place.path("table.yaml")).expect("written");
+    let query = "lookup table.yaml -c bcast -n 1 -k 2 -b 8 --json";
+    let blocking = place.run_line(query).good().json();
+    assert_eq!(blocking["candidate"], "default");
+    let nonblocking = place.run_line(&format!("{query} --nonblocking"));
+    assert_eq!(nonblocking.good().json()["candidate"], "bcast/linear");
+    let ran = place.run_line("run table.yaml -- mpirun -n 2 ./program");
+    let unused = ["1 of 1 rule is not used", "not confirmed"];
+    assert!(
+        unused.iter().all(|part| ran.err.contains(part)),
+        "{}",
+        ran.err
+    );
+    place
+        .run_line("validate table.yaml")
+        .bad(2, &["for nonblocking calls only", "--command"]);
+    let without = Table {
+        nonblocking: None,
+        ..table
+    };
+    without.save(&place.path("empty.yaml")).expect("written");
+    let compared = place.run_line("diff table.yaml empty.yaml --exit-code");
+    assert_eq!(compared.code, Some(1), "{}", compared.err);
+    let note = "The rules for nonblocking calls differ";
+    assert!(compared.out.contains(note), "{}", compared.out);
 }

@@ -89,7 +89,10 @@ fn a_comparison_says_whether_rules_for_nonblocking_calls_differ() {
     let other = compare(&sample::table());
     assert!(other.is_nonblocking_different && other.diff.is_empty());
     let note = other.note.expect("a note");
-    assert!(note.starts_with("The rules for nonblocking calls differ"), "{note}");
+    assert!(
+        note.starts_with("The rules for nonblocking calls differ"),
+        "{note}"
+    );
 }
 
 #[test]
@@ -108,11 +111,15 @@ fn a_policy_withholds_rules_for_nonblocking_calls_too() {
     // They count for programs that use colltune alone.
     let blocking_rules = |deployment| {
         let table = sample::table();
-        table.count_usage(Policy::default(), deployment).unused_rules()
+        table
+            .count_usage(Policy::default(), deployment)
+            .unused_rules()
     };
     let all_rules = |deployment| {
         let table = joined();
-        table.count_usage(Policy::default(), deployment).unused_rules()
+        table
+            .count_usage(Policy::default(), deployment)
+            .unused_rules()
     };
     let of_library = Deployment::Library;
     assert_eq!(all_rules(of_library), blocking_rules(of_library));
@@ -164,8 +171,8 @@ fn a_wrong_section_is_refused_with_a_remedy() {
             "algorithms of reduce",
         ),
         (
-            edited("candidate: default", "candidate: native:allreduce/ring"),
-            "`native:allreduce/ring",
+            edited("candidate: default", "candidate: native:bcast/binomial"),
+            "`native:bcast/binomial",
             "name `default`, or an algorithm of colltune",
         ),
         (

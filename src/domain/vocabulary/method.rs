@@ -80,11 +80,11 @@ pub enum Pattern {
     /// rank's end.
     Skewed,
     /// All ranks start a nonblocking call at the same time and wait for it at once; it lasts until the slowest rank's wait
-    /// has ended. Only of [`NONBLOCKING`].
+    /// has ended. Only of broadcasts, allreduces and barriers.
     Nonblocking,
     /// The same with computation between start and wait, which takes about as long as the call and in which the request
     /// is tested now and then: the slowest rank's time without that of the computation alone, that is, the time that is not
-    /// hidden. Choices of [`Self::Nonblocking`] are confirmed in it.
+    /// hidden. Choices for `nonblocking` are confirmed in it.
     Overlapped,
 }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use schedule::Collective;
-use table::{Deployment, Policy, Table, TableComparison, TableError};
+use table::{Confidence, Deployment, Policy, Rule, Table, TableComparison, TableError};
 use vocabulary::{Candidate, Pattern};
 
 use crate::sample;
@@ -130,7 +130,7 @@ fn a_policy_withholds_rules_for_nonblocking_calls_too() {
     assert!(rules.all(|rule| rule.candidate == Candidate::Default));
     let all = Policy {
         unconfirmed: true,
-        min_confidence: Some(table::Confidence::Low),
+        min_confidence: Some(Confidence::Low),
         ..Policy::default()
     };
     let kept = joined().deployed_by(all).0.nonblocking.expect("a section");
@@ -203,7 +203,8 @@ fn a_wrong_section_is_refused_with_a_remedy() {
     let mut default = entries;
     for entry in &mut default {
         entry.measured.clear();
-        entry.rules.truncate(1);
+        entry.candidates.clear();
+        entry.rules = vec![Rule::new(0, Candidate::Default, None, Confidence::Low)];
     }
     let section = others.nonblocking.as_mut().expect("a section");
     section

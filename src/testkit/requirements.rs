@@ -58,6 +58,7 @@ const REQUIREMENTS: &[(&str, &str)] = &[
         "library of MPICH by the name libmpich.so.12",
         "Debian's package mpich brings it",
     ),
+    ("LAMMPS", SETUP),
     ("Lmod", SETUP),
     (
         "namespaces and other users",
@@ -66,6 +67,10 @@ const REQUIREMENTS: &[(&str, &str)] = &[
     (
         "MPI library with MPI_THREAD_MULTIPLE",
         "those of `scripts/setup test` have it",
+    ),
+    (
+        "MPI library that spawns programs",
+        "Open MPI of `scripts/setup test` does, and MPICH if it was built without PMIx",
     ),
     ("mpi4py", "`scripts/mpi4py` installs it"),
     ("MPICH 4.0", SETUP),
@@ -79,6 +84,7 @@ const REQUIREMENTS: &[(&str, &str)] = &[
     ("rpm and bubblewrap", SETUP),
     ("Prometheus", SETUP),
     ("smpirun", SETUP),
+    ("ScaLAPACK's tests", SETUP),
     (
         "setuid programs",
         "they need root, and a folder for temporary files that is not mounted with nosuid",
@@ -108,15 +114,23 @@ const OPTIONAL: &[(&str, &str)] = &[
     ),
     ("Intel MPI", PACKAGE_INDEX),
     ("Intel MPI Benchmarks", PACKAGE_INDEX),
+    (
+        "MPI library that spawns programs",
+        "Debian's MPICH does not",
+    ),
     ("mpi4py", PACKAGE_INDEX),
     (
         "namespace of another user",
         "hosts and containers may forbid namespaces to users",
     ),
     ("newer MPI library", PACKAGE_INDEX),
+    ("LAMMPS", NOT_PACKAGED),
     ("ReFrame", PACKAGE_INDEX),
-    ("Prometheus", "not every distribution has a package of it"),
+    ("Prometheus", NOT_PACKAGED),
+    ("ScaLAPACK's tests", NOT_PACKAGED),
 ];
+
+const NOT_PACKAGED: &str = "not every distribution has a package of it";
 
 /// `scripts/setup test` succeeds without these.
 const PACKAGE_INDEX: &str = "not every network reaches Python's package index";

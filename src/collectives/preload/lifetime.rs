@@ -206,7 +206,9 @@ extern "C" fn at_exit() {
     if let Some(file) = environment.usage.filter(|_| is_first_of_step()) {
         match (&why, dispatcher()) {
             (Some(unserved), _) => {
-                usage::write_outcome(&file, unserved.outcome, &unserved.why, None, None);
+                // The library tells its name at any time, also after MPI has ended.
+                let library = Some(exec::identify_library().to_string());
+                usage::write_outcome(&file, unserved.outcome, &unserved.why, library, None);
             }
             (None, Some(dispatcher)) => usage::write_unfinished(&file, dispatcher),
             (None, None) => {}
@@ -269,11 +271,12 @@ fn is_launched_first() -> bool {
 }
 
 /// Whether this process is the first one of its step, as far as the batch system says. A library's launcher within a step
-/// says which rank is the first one.
+/// says which rank is the first one. It also says how many ranks there are, which nothing else does: Open MPI gives a
+/// process that no launcher has started the rank 0.
 fn is_first_of_step() -> bool {
     let libraries = LibraryName::ALL.iter();
     let has_launcher = libraries
-        .flat_map(|library| library.facts().rank_variables)
+        .flat_map(|library| library.facts().size_variables)
         .any(|name| std::env::var_os(name).is_some());
     let number = std::env::var_os(libraries::STEP_RANK_VARIABLE);
     has_launcher || number.is_none_or(|number| number == OsStr::new("0"))

@@ -352,7 +352,7 @@ impl Dispatcher {
                 let calls = self.row_counter(row);
                 let served = left_to_library(row, &calls);
                 state.passed[collective as usize] = Some(PassedCalls {
-                    few: None,
+                    elements: None,
                     row,
                     calls,
                 });

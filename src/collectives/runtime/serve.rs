@@ -6,7 +6,7 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-use exec::constants::{MPI_Comm, MPI_Datatype};
+use exec::constants::MPI_Comm;
 use exec::{ApplicationCall, ExecError, OperatorHandle, PartCounts, RawCall, is_named};
 use mpi::ffi;
 use schedule::Collective;
@@ -16,7 +16,7 @@ use vocabulary::{Candidate, Parameters, Through};
 use crate::arguments::{call_length, executor_arguments, measured_elements};
 use crate::call::{CallKey, significant};
 use crate::plan::{Plan, Way};
-use crate::state::{Attached, PassedCalls, PrivateCommunicator, Reasons, State};
+use crate::state::{Attached, PassedCalls, PassedElements, PrivateCommunicator, Reasons, State};
 use crate::threads::{CallCounter, lock};
 use crate::user_handles::UserHandles;
 use crate::wrong::{AskedCall, distance};
@@ -348,9 +348,14 @@ impl Dispatcher {
                 }
             };
             if let Way::PassOn = plan.way
-                && let few @ Some(_) = self.few_elements(state, &significant)
+                && let Some(elements) = self.passed_elements(state, &significant)
             {
-                state.passed[call.collective as usize] = Some(self.register_passed(plan.row, few));
+                // To the shortest calls the time to find a plan matters most.
+                let known = &mut state.passed[call.collective as usize];
+                let earlier = known.as_ref().and_then(|passed| passed.elements);
+                if earlier.is_none_or(|earlier| elements.first <= earlier.first) {
+                    *known = Some(self.register_passed(plan.row, Some(elements)));
+                }
             }
             if has_parts(call.collective) {
                 let asked = asked_call(state, &call);
@@ -374,15 +379,17 @@ impl Dispatcher {
         }
     }
 
-    /// The datatype and number of a call's elements, if the rules leave all calls of at most this many elements to
-    /// the library's default. `None` if calls are timed, since the summary then contains the reason of each.
+    /// The numbers of elements, about that of a call, with which the rules leave all calls to the library, whatever the
+    /// operator. `None` if calls are timed, since the summary then contains the reason of each.
     ///
     /// # Safety
     ///
     /// The handles are valid, and `counts` has one count per rank where it is significant.
-    unsafe fn few_elements(&self, state: &State, call: &RawCall) -> Option<(MPI_Datatype, i64)> {
+    unsafe fn passed_elements(&self, state: &State, call: &RawCall) -> Option<PassedElements> {
         let attached = state.attached.as_ref().ok()?;
-        if !call.collective.has_data() {
+        // For the parts of an `MPI_Reduce_scatter` there is no immediate check.
+        let is_checked = call.collective.has_data() && call.collective != Collective::ReduceScatter;
+        if self.timed || !is_checked {
             return None;
         }
         let (elements, datatype) = measured_elements(call, state.rank);
@@ -391,18 +398,29 @@ impl Dispatcher {
             let bytes = call_length(call, state.rank, state.ranks).ok()?.ok()?;
             (bytes, is_named(datatype).ok()?)
         };
-        // For the parts of an `MPI_Reduce_scatter` there is no immediate check.
-        let is_few = is_named
-            && !self.timed
-            && call.collective != Collective::ReduceScatter
-            && bytes < attached.least_bytes(call.collective);
-        is_few.then_some((datatype, elements))
+        let left = attached.rules.left_sizes(call.collective, bytes)?;
+        // The size is a multiple of the number of elements, which calls without data do not have.
+        let bytes_of_element = bytes.checked_div(u64::try_from(elements).ok()?)?;
+        let first = left.start().div_ceil(bytes_of_element.max(1)).max(1);
+        // Calls that are too large have a reason of their own.
+        let parts = if call.collective.is_sized_by_part() {
+            u64::try_from(state.ranks).ok()?
+        } else {
+            1
+        };
+        let most_bytes = i32::MAX as u64 / parts;
+        let last = most_bytes.min(*left.end()) / bytes_of_element.max(1);
+        is_named.then_some(PassedElements {
+            datatype,
+            first: i64::try_from(first).ok()?,
+            last: i64::try_from(last).ok()?,
+        })
     }
 
     /// Registers calls that are passed on immediately from now on, and counted for a row of the summary.
-    fn register_passed(&self, row: usize, few: Option<(MPI_Datatype, i64)>) -> PassedCalls {
+    fn register_passed(&self, row: usize, elements: Option<PassedElements>) -> PassedCalls {
         PassedCalls {
-            few,
+            elements,
             row,
             calls: self.row_counter(row),
         }

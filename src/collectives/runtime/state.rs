@@ -50,21 +50,33 @@ pub(crate) struct State {
 /// Calls of one collective that are known to be left to the library, whatever their other arguments are.
 #[derive(Clone, Debug)]
 pub(crate) struct PassedCalls {
-    /// Their datatype and their largest number of elements; all calls if absent. The datatype is predefined, so it
-    /// cannot be freed.
-    pub(crate) few: Option<(MPI_Datatype, i64)>,
+    /// Their elements; all calls if absent.
+    pub(crate) elements: Option<PassedElements>,
     /// The row of the summary that they count for.
     pub(crate) row: usize,
     /// The number of the row's calls.
     pub(crate) calls: Arc<CallCounter>,
 }
 
+/// The elements of calls that are left to the library.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PassedElements {
+    /// Their type, a predefined one, so that it cannot be freed.
+    pub(crate) datatype: MPI_Datatype,
+    /// The least number of them, at least 1.
+    pub(crate) first: i64,
+    /// The largest number of them.
+    pub(crate) last: i64,
+}
+
 impl PassedCalls {
     /// Whether a call of `count` elements of a datatype is one of these.
     #[inline(always)]
     fn has_elements(&self, (count, datatype): (i64, MPI_Datatype)) -> bool {
-        let is_few = |(of, most): (_, _)| of == datatype && (1..=most).contains(&count);
-        self.few.is_none_or(is_few)
+        let has_call = |elements: PassedElements| {
+            elements.datatype == datatype && (elements.first..=elements.last).contains(&count)
+        };
+        self.elements.is_none_or(has_call)
     }
 }
 
@@ -254,7 +266,7 @@ impl State {
     #[inline(always)]
     pub(crate) fn find_all_passed(&self, collective: Collective) -> Option<&PassedCalls> {
         let passed = self.passed[collective as usize].as_ref();
-        passed.filter(|passed| passed.few.is_none())
+        passed.filter(|passed| passed.elements.is_none())
     }
 
     /// Determines the state of a communicator, as far as that needs no communication. The outcome is the same on all

@@ -8,9 +8,9 @@ use clap::{Command, CommandFactory, FromArgMatches, Parser};
 use printable::{Plain, is_unprintable};
 
 use crate::commands::{
-    audit, backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate, explain,
-    export, fit, gain, import, init, jobs, lookup, man, measure, plan, profile, pull, record,
-    remote, report, run, samples, schedule, schema, serve, simulate, tune, validate,
+    agent, audit, backup, cancel, check, completions, decide, deploy, diff, doctor, evaluate,
+    explain, export, fit, gain, import, init, jobs, lookup, man, measure, plan, profile, pull,
+    record, remote, report, run, samples, schedule, schema, serve, simulate, tune, validate,
 };
 use crate::console::Console;
 use crate::error::CliError;
@@ -88,6 +88,7 @@ verbs! {
     Profile(profile::ProfileArgs),
     Gain(gain::GainArgs),
     Serve(serve::ServeArgs),
+    Agent(agent::AgentArgs),
     Pull(pull::PullArgs),
     Remote(remote::RemoteArgs),
     Backup(backup::BackupArgs),

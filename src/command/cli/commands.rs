@@ -1,5 +1,6 @@
 //! The verbs, one file each: arguments, whose doc comments are the help text, and code.
 
+pub(crate) mod agent;
 pub(crate) mod audit;
 pub(crate) mod backup;
 mod campaign;

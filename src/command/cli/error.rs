@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use agent::AgentError;
 use campaign::{Campaign, CampaignError};
 use client::{PullError, RemoteError};
 use explained::Explained;
@@ -25,6 +26,7 @@ use strict_yaml::Diagnostic;
 use table::{Table, TableError};
 use thiserror::Error;
 use tuner::{TunerError, load_machine};
+use vocabulary::units::format_counted;
 use vocabulary::{ErrorKind, Library};
 use web::WebError;
 
@@ -94,6 +96,10 @@ pub(crate) enum CliError {
     #[kind(transparent)]
     #[help(transparent)]
     Remote(#[from] RemoteError),
+    #[error(transparent)]
+    #[kind(transparent)]
+    #[help(transparent)]
+    Agent(#[from] AgentError),
     #[error("there is no user `{user}` on this host")]
     #[kind(Input)]
     NoUser { user: String },
@@ -291,6 +297,22 @@ pub(crate) enum CliError {
         "record the program with {library}, or give a table that was measured with the library of the profiles"
     )]
     NoJobOfLibrary { table: PathBuf, library: Library },
+    #[error(
+        "{name} is of {jobs} jobs: to compare jobs without and with the table, each needs a profile of its own"
+    )]
+    #[kind(Input)]
+    #[help("record each job into a file of its own, as `colltune record --output FOLDER` does")]
+    SeveralJobs { name: String, jobs: usize },
+    #[error(
+        "there are profiles of {} without the table (--profile) and of {} with it (--measured), and these are compared in pairs",
+        format_counted(*without, "job"),
+        format_counted(*with, "job")
+    )]
+    #[kind(Input)]
+    #[help(
+        "record the program as often with the table as without, in turns, and name the profiles of both"
+    )]
+    UnpairedJobs { without: usize, with: usize },
     #[error("there are no profiles and no lines about jobs in {}", folder.display())]
     #[kind(Input)]
     #[help(

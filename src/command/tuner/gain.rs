@@ -5,6 +5,15 @@
 //! interval of the speed-up, which verdicts of `validate` in the table have, or the decisions in the table's store. Without
 //! either, there is a saving without an interval. Where it is not known how long ranks wait, all of the time or none of it
 //! may be waiting, so there is an interval and no value.
+//!
+//! `gain/measured.rs` compares a prediction with jobs that were recorded without and with the table.
+
+mod measured;
+
+pub use measured::{
+    Agreement, ComparedCalls, ComparedSaving, JobPair, MeasuredGain, MeasuredSaving,
+    compare_with_measured,
+};
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -95,6 +104,9 @@ pub struct CallGain {
     pub saved_seconds_low: Option<f64>,
     /// The most seconds saved; null without an interval.
     pub saved_seconds_high: Option<f64>,
+    /// What these calls have in common.
+    #[serde(skip)]
+    group: CallGroup,
 }
 
 /// The origin of an interval of a speed-up.
@@ -132,6 +144,7 @@ struct CallGroup {
 /// What a profile has of such calls.
 #[derive(Clone, Debug)]
 struct GroupedCalls {
+    group: CallGroup,
     query: Query,
     cost: CallCost,
     knows_bytes: bool,
@@ -306,6 +319,7 @@ impl Prediction<'_> {
                 Ok((group, query)) => {
                     let knows_bytes = call.bytes.is_some();
                     let grouped = groups.entry(group).or_insert_with(|| GroupedCalls {
+                        group,
                         query,
                         cost: CallCost::default(),
                         knows_bytes,
@@ -329,6 +343,7 @@ impl Prediction<'_> {
     /// The saving in some calls, or the reason why there is none.
     fn gain_in_calls(&self, grouped: &GroupedCalls) -> Result<CallGain, String> {
         let GroupedCalls {
+            group,
             query,
             cost,
             knows_bytes,
@@ -375,6 +390,7 @@ impl Prediction<'_> {
             saved_seconds: waiting_share.map(|_| saved_by(speedup.value)),
             saved_seconds_low: ends.map(|[low, _]| low),
             saved_seconds_high: ends.map(|[_, high]| high),
+            group: *group,
         })
     }
 

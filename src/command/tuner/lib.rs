@@ -67,7 +67,9 @@ pub use exports::{
 pub use file::{NamedFile, check_outputs_differ, probe_outputs, write_bytes, write_text};
 pub use forget::forget_failures;
 pub use gain::{
-    CallGain, DeploymentGain, Gain, IntervalSource, NotCovered, predict_gain, predict_traffic_gain,
+    Agreement, CallGain, ComparedCalls, ComparedSaving, DeploymentGain, Gain, IntervalSource,
+    JobPair, MeasuredGain, MeasuredSaving, NotCovered, compare_with_measured, predict_gain,
+    predict_traffic_gain,
 };
 pub use history::read_history;
 pub use jobs::{Cancelled, JobRow, cancel_jobs, list_jobs};

@@ -256,6 +256,16 @@ impl Campaign {
         Ok(campaign.with_defaults(DefaultsVersion::of_digest(digest)))
     }
 
+    /// Reads a campaign of another host from its text, which must include job specifications and templates: no file is
+    /// read that it names. As for [`Self::parse_stored`], the digest may differ from that on the other host.
+    ///
+    /// # Errors
+    /// The first mistake with its place.
+    pub fn parse_elsewhere(text: &str, path: &Path) -> Result<Self, CampaignError> {
+        let cores = usable_cores();
+        Self::parse_on(text, path, Machine::Other { cores })
+    }
+
     /// Reads a campaign for a machine of this many cores.
     ///
     /// # Errors

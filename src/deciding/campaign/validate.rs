@@ -64,12 +64,14 @@ pub(crate) enum Machine {
     Known { cores: u32 },
     /// Any machine; where the campaign depends on the machine, this number of cores is assumed.
     Unknown { cores: u32 },
+    /// As [`Machine::Unknown`], of which no file can be read.
+    Other { cores: u32 },
 }
 
 impl Machine {
     fn cores(self) -> u32 {
         match self {
-            Self::Known { cores } | Self::Unknown { cores } => cores,
+            Self::Known { cores } | Self::Unknown { cores } | Self::Other { cores } => cores,
         }
     }
 }

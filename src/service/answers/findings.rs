@@ -91,6 +91,26 @@ pub struct FoundChange {
     pub began_at: jiff::Timestamp,
     /// The task whose point showed the change.
     pub found_by: TaskId,
+    /// What another table's choice did meanwhile, if one was measured in the same epoch before and after the change: for
+    /// changes of the ratio.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub control: Option<ChangeControl>,
+}
+
+/// The control of a change: the ratio of another choice for the same call, on both sides of the change. If it has
+/// changed alike, the table is not at fault.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, ToSchema)]
+pub struct ChangeControl {
+    /// The number of its series.
+    pub series: u64,
+    /// The full name of the other choice.
+    pub chosen: String,
+    /// The median of its ratio before the change, over at most 40 points.
+    pub before: f64,
+    /// The median of its ratio since then, over at most 40 points.
+    pub after: f64,
+    /// The number of points since then.
+    pub points_after: u64,
 }
 
 /// A decision about a finding.
@@ -188,6 +208,13 @@ mod tests {
                 after: 0.75,
                 began_at: at,
                 found_by: 9,
+                control: Some(ChangeControl {
+                    series: 2,
+                    chosen: "bcast/binomial".to_owned(),
+                    before: 0.6,
+                    after: 0.61,
+                    points_after: 2,
+                }),
             }],
             notes: vec![FindingNote {
                 at,

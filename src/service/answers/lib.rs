@@ -15,6 +15,7 @@
 //! - The words for states, kinds, channels, actions and scopes are those of the interface's version; a word that is not
 //!   among them is an error. Only the state of a job may be a later word ([`JobStateName::Unknown`]).
 
+mod agents;
 mod digest;
 mod events;
 mod findings;
@@ -29,11 +30,15 @@ mod tokens;
 mod usage;
 mod webhooks;
 
+pub use agents::{
+    AgentCampaign, AgentCampaigns, ClaimId, ClaimRequest, ClaimedTask, Completed, Completion,
+    Heartbeat, HeartbeatAnswer, ListedMachine, LogChunk, MachineAgent,
+};
 pub use digest::Digest;
 pub use events::{LastLine, OutputLine, PrintedEvent, TuningEvent};
 pub use findings::{
-    FindingCause, FindingNote, FindingState, FoundChange, ListedFinding, TrendFinding,
-    TrendQuantity, Triage,
+    ChangeControl, FindingCause, FindingNote, FindingState, FoundChange, ListedFinding,
+    TrendFinding, TrendQuantity, Triage,
 };
 pub use jobs::{JobStateName, LaunchState, Measured, SubmittedJob, SubmittedLaunch};
 pub use outcomes::{

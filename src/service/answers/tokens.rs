@@ -27,6 +27,8 @@ pub enum Scope {
     Submit,
     /// Release tables, roll back, withdraw.
     Publish,
+    /// Take tasks of machines as their agent, and report results.
+    Agent,
     /// Send lines about jobs.
     Usage,
     /// All of these, tokens, the audit, and overriding gates.
@@ -35,10 +37,11 @@ pub enum Scope {
 
 impl Scope {
     /// All scopes.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Read,
         Self::Submit,
         Self::Publish,
+        Self::Agent,
         Self::Usage,
         Self::Admin,
     ];
@@ -109,7 +112,7 @@ mod tests {
         let sent = json!(request);
         assert_eq!(
             sent["scopes"],
-            json!(["read", "submit", "publish", "usage", "admin"])
+            json!(["read", "submit", "publish", "agent", "usage", "admin"])
         );
         assert_eq!(NewToken::deserialize(&sent).expect("readable"), request);
         let token = TokenRow {

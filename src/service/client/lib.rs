@@ -28,7 +28,7 @@ pub use address::{ChannelAddress, ServiceUrl, encode_query, encode_step};
 pub use error::{PullError, RemoteError, ServiceProblem};
 pub use folder::Folder;
 pub use follow::{Following, follow_task};
-pub use pull::{Pulled, host_delay, pull_table};
+pub use pull::{Pulled, host_delay, host_name, pull_table};
 pub use remote::{Ask, Remote};
 pub use token::Token;
 pub use webhook::WebhookSender;

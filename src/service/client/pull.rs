@@ -244,7 +244,7 @@ impl Deadline {
 }
 
 /// The name of this host, reduced to what a service accepts: 64 letters, digits, `.`, `-` and `_`.
-fn host_name() -> String {
+pub fn host_name() -> String {
     let name = files::read_text(Path::new("/proc/sys/kernel/hostname")).unwrap_or_default();
     let is_plain = |c: &char| c.is_ascii_alphanumeric() || ".-_".contains(*c);
     name.trim().chars().filter(is_plain).take(64).collect()

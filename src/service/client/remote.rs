@@ -23,13 +23,21 @@ const WHOLE: Duration = Duration::from_secs(30);
 /// The default limit on the length of an answer: 16 MiB.
 const BYTES: u64 = 16 << 20;
 
+/// The body of a request.
+#[derive(Clone, Copy, Debug)]
+enum AskBody<'a> {
+    Json(&'a Value),
+    /// YAML.
+    Text(&'a str),
+}
+
 /// A request to a service.
 #[derive(Clone, Debug)]
 pub struct Ask<'a> {
     method: Method,
     path: &'a str,
     headers: Vec<(&'a str, &'a str)>,
-    body: Option<&'a Value>,
+    body: Option<AskBody<'a>>,
     limit: Duration,
     most_bytes: u64,
 }
@@ -51,7 +59,16 @@ impl<'a> Ask<'a> {
     pub fn post(path: &'a str, body: &'a Value) -> Self {
         Self {
             method: Method::POST,
-            body: Some(body),
+            body: Some(AskBody::Json(body)),
+            ..Self::get(path)
+        }
+    }
+
+    /// A POST of a text in YAML to a path below `/api/v1`.
+    pub fn post_text(path: &'a str, text: &'a str) -> Self {
+        Self {
+            method: Method::POST,
+            body: Some(AskBody::Text(text)),
             ..Self::get(path)
         }
     }
@@ -60,7 +77,7 @@ impl<'a> Ask<'a> {
     pub fn put(path: &'a str, body: &'a Value) -> Self {
         Self {
             method: Method::PUT,
-            body: Some(body),
+            body: Some(AskBody::Json(body)),
             ..Self::get(path)
         }
     }
@@ -69,7 +86,7 @@ impl<'a> Ask<'a> {
     pub fn patch(path: &'a str, body: &'a Value) -> Self {
         Self {
             method: Method::PATCH,
-            body: Some(body),
+            body: Some(AskBody::Json(body)),
             ..Self::get(path)
         }
     }
@@ -218,9 +235,13 @@ impl Remote {
             request = request.header(*name, *value);
         }
         let response = match ask.body {
-            Some(body) => {
+            Some(AskBody::Json(body)) => {
                 let request = request.header(header::CONTENT_TYPE, "application/json");
                 self.run_with_limit(request.body(body.to_string()), ask.limit)
+            }
+            Some(AskBody::Text(text)) => {
+                let request = request.header(header::CONTENT_TYPE, "application/yaml");
+                self.run_with_limit(request.body(text), ask.limit)
             }
             None => self.run_with_limit(request.body(()), ask.limit),
         };
@@ -294,11 +315,8 @@ impl Remote {
         }
     }
 
-    pub(crate) fn unexpected_answer(
-        &self,
-        path: &str,
-        problem: impl std::fmt::Display,
-    ) -> RemoteError {
+    /// The error of an answer that is not that of a service.
+    pub fn unexpected_answer(&self, path: &str, problem: impl std::fmt::Display) -> RemoteError {
         RemoteError::Unexpected {
             url: self.shown_url(path),
             problem: problem.to_string(),

@@ -8,12 +8,15 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
+use answers::{AgentCampaign, AgentCampaigns};
 use campaign::{Campaign, CampaignError};
 use glob::{MatchOptions, Pattern};
+use rusqlite::{OptionalExtension, params};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use crate::{Service, ServiceError, ServiceMachine};
+use crate::database::{machine_id, query_rows};
+use crate::{Actor, Service, ServiceError, ServiceMachine};
 
 /// The most campaigns that are listed.
 const MOST: usize = 1000;
@@ -46,7 +49,12 @@ impl Service {
         let folder = &self.configuration.folder;
         let mut machines_by_path: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for machine in &self.configuration.machines {
-            for path in matching_paths(folder, machine) {
+            let paths = if machine.has_agent {
+                self.agent_campaign_paths(machine)?
+            } else {
+                matching_paths(folder, machine)
+            };
+            for path in paths {
                 let on = machines_by_path.entry(path).or_default();
                 if on.last() != Some(&machine.name) {
                     on.push(machine.name.clone());
@@ -79,10 +87,24 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotFound`], also if no machine may run the campaign; [`ServiceError::Campaign`].
     pub fn read_campaign(&self, path: &str) -> Result<(Campaign, String), ServiceError> {
-        let machines = &self.configuration.machines;
-        if !machines.iter().any(|machine| may_run(machine, path)) {
-            return Err(unknown_campaign(path));
+        let mut machines = self.configuration.machines.iter();
+        // Machines of this host come first: their campaigns are files, whose text has no jobs in place of names.
+        let may_be_file = machines.any(|machine| !machine.has_agent && may_run(machine, path));
+        if may_be_file && self.resolve_in_folder(path).is_some() {
+            return self.read_campaign_file(path);
         }
+        for machine in &self.configuration.machines {
+            if machine.has_agent
+                && let Some(text) = self.agent_campaign_text(machine, path)?
+            {
+                return Ok((Campaign::parse_elsewhere(&text, Path::new(path))?, text));
+            }
+        }
+        Err(unknown_campaign(path))
+    }
+
+    /// Reads a campaign of the folder that some machine may run.
+    fn read_campaign_file(&self, path: &str) -> Result<(Campaign, String), ServiceError> {
         let file = self
             .resolve_in_folder(path)
             .ok_or_else(|| unknown_campaign(path))?;
@@ -100,16 +122,108 @@ impl Service {
         machine: &ServiceMachine,
         path: &str,
     ) -> Result<(Campaign, String), ServiceError> {
-        if may_run(machine, path) {
-            self.read_campaign(path)
+        if machine.has_agent {
+            let text = self.agent_campaign_text(machine, path)?;
+            let text = text.ok_or_else(|| unknown_campaign(path))?;
+            Ok((Campaign::parse_elsewhere(&text, Path::new(path))?, text))
+        } else if may_run(machine, path) {
+            self.read_campaign_file(path)
         } else {
             Err(unknown_campaign(path))
         }
     }
 
-    /// The paths in the folder of the campaigns that a machine may run.
-    pub(crate) fn campaign_paths(&self, machine: &ServiceMachine) -> Vec<String> {
-        matching_paths(&self.configuration.folder, machine)
+    /// The paths of the campaigns of an agent's folder.
+    fn agent_campaign_paths(&self, machine: &ServiceMachine) -> Result<Vec<String>, ServiceError> {
+        self.database.read(|connection| {
+            let query = "SELECT path FROM agent_campaign JOIN machine ON machine.id = agent_campaign.machine \
+                         WHERE machine.name = ?1 ORDER BY path";
+            query_rows(connection, query, [&machine.name], |row| row.get(0))
+        })
+    }
+
+    /// The text of a campaign of an agent's folder, if the agent has it.
+    fn agent_campaign_text(
+        &self,
+        machine: &ServiceMachine,
+        path: &str,
+    ) -> Result<Option<String>, ServiceError> {
+        self.database.read(|connection| {
+            let query = "SELECT text FROM agent_campaign JOIN machine ON machine.id = agent_campaign.machine \
+                         WHERE machine.name = ?1 AND path = ?2";
+            let mut statement = connection.prepare_cached(query)?;
+            let row = statement.query_row([machine.name.as_str(), path], |row| row.get(0));
+            Ok(row.optional()?)
+        })
+    }
+
+    /// Takes in the campaigns of an agent's folder in place of those that it had. They are shown, planned with, and
+    /// submitted; only the agent carries them out.
+    ///
+    /// # Errors
+    /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`] and [`ServiceError::Conflict`] of the machine;
+    /// [`ServiceError::Invalid`] of a path; SQLite.
+    pub fn put_agent_campaigns(
+        &self,
+        actor: &Actor,
+        machine: &str,
+        given: &AgentCampaigns,
+    ) -> Result<(), ServiceError> {
+        let machine = self.agent_machine(actor, machine)?;
+        if given.campaigns.len() > MOST {
+            let problem = format!("are more than {MOST}");
+            return Err(ServiceError::invalid("campaigns", problem));
+        }
+        if let Some(wrong) = given.campaigns.iter().find(|entry| !is_plain(&entry.path)) {
+            let path = files::quoted(&wrong.path, files::MOST_QUOTED);
+            let problem = format!("`{path}` is not a path in a folder");
+            return Err(ServiceError::invalid("campaigns.path", problem));
+        }
+        self.database.write(|transaction| {
+            let id = machine_id(transaction, &machine.name)?;
+            transaction.execute("DELETE FROM agent_campaign WHERE machine = ?1", [id])?;
+            let mut add = transaction.prepare_cached(
+                "INSERT OR REPLACE INTO agent_campaign (machine, path, text) VALUES (?1, ?2, ?3)",
+            )?;
+            for campaign in &given.campaigns {
+                add.execute(params![id, campaign.path, campaign.text])?;
+            }
+            Ok(())
+        })
+    }
+
+    /// The campaigns of this folder that a machine may run, for an agent to tell its service; those that cannot be read
+    /// as they are.
+    ///
+    /// # Errors
+    /// [`ServiceError::NotFound`] of the machine.
+    pub fn list_own_campaigns(&self, machine: &str) -> Result<AgentCampaigns, ServiceError> {
+        let machine = self.configuration.find_machine(machine)?;
+        let paths = self.campaign_paths(machine)?.into_iter().take(MOST);
+        let campaigns = paths.filter_map(|path| {
+            let text = match self.read_campaign_file(&path) {
+                Ok((campaign, _)) => campaign.text().to_owned(),
+                Err(ServiceError::NotFound { .. }) => return None,
+                // Its readers find the same mistake in it.
+                Err(_) => files::read_text(&self.configuration.folder.join(&path)).ok()?,
+            };
+            Some(AgentCampaign { path, text })
+        });
+        Ok(AgentCampaigns {
+            campaigns: campaigns.collect(),
+        })
+    }
+
+    /// The paths of the campaigns that a machine may run.
+    pub(crate) fn campaign_paths(
+        &self,
+        machine: &ServiceMachine,
+    ) -> Result<Vec<String>, ServiceError> {
+        if machine.has_agent {
+            self.agent_campaign_paths(machine)
+        } else {
+            Ok(matching_paths(&self.configuration.folder, machine))
+        }
     }
 
     /// The file of a path in the folder, with links resolved; `None` if it does not exist or lies outside the folder.

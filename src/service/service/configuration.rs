@@ -15,6 +15,11 @@ mod problem;
 
 pub(crate) use check::is_machine_name;
 
+/// The longest outcome that a service keeps with its points, in bytes.
+const LONGEST_OUTCOME: usize = 256 << 10;
+/// As [`LONGEST_OUTCOME`], of an agent: with it, its request is below the limit of 1 MiB on bodies.
+const LONGEST_OUTCOME_PASSED_ON: usize = 900 << 10;
+
 /// The configuration of a service.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Configuration {
@@ -43,6 +48,8 @@ pub struct Configuration {
     pub usage_days: u32,
     /// The time zone of the times and windows of schedules; UTC by default.
     pub time_zone: TimeZone,
+    /// The longest outcome that is kept with its points, in bytes; 256 KiB unless an agent passes outcomes on.
+    pub longest_outcome: usize,
     /// Whether webhooks may lead to private addresses and be unencrypted; false by default.
     pub private_webhooks: bool,
 }
@@ -78,6 +85,9 @@ pub struct ServiceMachine {
     pub tasks: u32,
     /// The node-hours per calendar month (UTC) after which no new work begins; absent for no limit.
     pub node_hours: Option<f64>,
+    /// Whether an agent on another host carries out its tasks; `tasks` then limits tasks of any kind, and the campaigns
+    /// are those of the agent's folder.
+    pub has_agent: bool,
 }
 
 impl Configuration {
@@ -104,6 +114,41 @@ impl Configuration {
         Ok(Self::defaults_for(canonical_folder(folder)?))
     }
 
+    /// The configuration of a service without an address, which carries out tasks of a machine for another service:
+    /// the campaigns that these patterns name, and any number of tasks of batch systems, as the other service limits them.
+    /// Its state is in `state`; in `FOLDER/agent` by default.
+    ///
+    /// # Errors
+    /// [`ServiceError::Invalid`] of the machine's name or a pattern; if there is no such folder.
+    pub fn for_agent(
+        folder: &Path,
+        state: Option<&Path>,
+        machine: &str,
+        campaigns: &[String],
+    ) -> Result<Self, ServiceError> {
+        let mut configuration = Self::for_folder(folder)?;
+        if !is_machine_name(machine) {
+            let problem = "has 1 to 64 characters of `a-z0-9-_.`, not beginning with `.`";
+            return Err(ServiceError::invalid("machine", problem));
+        }
+        if let Some(wrong) = campaigns.iter().find(|pattern| !check::is_within(pattern)) {
+            let pattern = files::quoted(wrong, files::MOST_QUOTED);
+            let problem = format!("`{pattern}` is not a pattern of paths in the folder");
+            return Err(ServiceError::invalid("campaigns", problem));
+        }
+        configuration.state = match state {
+            Some(path) => std::path::absolute(path).map_err(ServiceError::on_file("find", path))?,
+            None => configuration.folder.join("agent"),
+        };
+        configuration.longest_outcome = LONGEST_OUTCOME_PASSED_ON;
+        configuration.machines = vec![ServiceMachine {
+            campaigns: campaigns.to_vec(),
+            tasks: check::MOST_TASKS,
+            ..ServiceMachine::defaults_for(machine.to_owned())
+        }];
+        Ok(configuration)
+    }
+
     /// The defaults for an absolute project folder.
     fn defaults_for(folder: PathBuf) -> Self {
         Self {
@@ -119,6 +164,7 @@ impl Configuration {
             longest_wall_time: Duration::from_secs(7 * 86_400),
             usage_days: 90,
             time_zone: TimeZone::UTC,
+            longest_outcome: LONGEST_OUTCOME,
             private_webhooks: false,
         }
     }
@@ -151,6 +197,7 @@ impl ServiceMachine {
             campaigns: vec!["tuning/*.yaml".to_owned()],
             tasks: 1,
             node_hours: None,
+            has_agent: false,
         }
     }
 }

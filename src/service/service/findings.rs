@@ -3,12 +3,15 @@
 //! Changes of a machine that are found within a week, in one direction and with one cause, are one finding while nobody
 //! has closed it. A change and a decision are rows that nothing alters.
 
+mod controls;
+
 use answers::{FindingNote, FoundChange, ListedFinding, TrendQuantity, Triage};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::IntoParams;
 
+use self::controls::{ControlledChange, find_control};
 use crate::database::{now_milliseconds, query_rows, to_timestamp};
 use crate::tasks::word_column;
 use crate::trends::series_from_row;
@@ -290,14 +293,20 @@ fn finding_from_row(row: &Row<'_>) -> rusqlite::Result<TrendFinding> {
     })
 }
 
+/// A change as it is stored, with the number of its epoch.
+struct ReadChange {
+    epoch: i64,
+    found: FoundChange,
+}
+
 fn add_parts(connection: &Connection, finding: &mut TrendFinding) -> Result<(), ServiceError> {
     let changes = "SELECT series.id, machine.name, library, via, collective, nodes, ppn, bytes, operators, chosen, \
-                   distribution, quantity, before, after, began_at, found_by FROM change \
+                   distribution, quantity, before, after, began_at, found_by, epoch FROM change \
                    JOIN series ON series.id = change.series JOIN machine ON machine.id = series.machine \
                    WHERE finding = ?1 ORDER BY change.id";
-    finding.changes = query_rows(connection, changes, [finding.id], |row| {
+    let read = query_rows(connection, changes, [finding.id], |row| {
         let series = series_from_row(row)?;
-        Ok(FoundChange {
+        let found = FoundChange {
             series: series.id,
             name: series.describe(),
             quantity: word_column(row, 11)?,
@@ -305,8 +314,25 @@ fn add_parts(connection: &Connection, finding: &mut TrendFinding) -> Result<(), 
             after: row.get(13)?,
             began_at: to_timestamp(row.get(14)?)?,
             found_by: row.get(15)?,
+            control: None,
+        };
+        Ok(ReadChange {
+            epoch: row.get(16)?,
+            found,
         })
     })?;
+    for ReadChange { epoch, mut found } in read {
+        // The default's time has no other choice to be compared with.
+        if found.quantity == TrendQuantity::Ratio {
+            let change = ControlledChange {
+                series: found.series,
+                epoch,
+                began_at: found.began_at.as_millisecond(),
+            };
+            found.control = find_control(connection, &change)?;
+        }
+        finding.changes.push(found);
+    }
     let notes =
         "SELECT at, actor, state, reason FROM finding_note WHERE finding = ?1 ORDER BY id DESC";
     finding.notes = query_rows(connection, notes, [finding.id], |row| {

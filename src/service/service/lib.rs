@@ -51,8 +51,10 @@ mod webhooks;
 
 pub use actor::Actor;
 pub use answers::{
-    ChannelKey, Digest, FindingCause, FindingNote, FindingState, FoundChange, Gate, GateState,
-    ListedFinding, LogPart, Manifest, NewToken, NewWebhook, Overrides, Page, PauseRequest, Release,
+    AgentCampaign, AgentCampaigns, ChangeControl, ChannelKey, ClaimId, ClaimRequest, ClaimedTask,
+    Completed, Completion, Digest, FindingCause, FindingNote, FindingState, FoundChange, Gate,
+    GateState, Heartbeat, HeartbeatAnswer, ListedFinding, ListedMachine, LogChunk, LogPart,
+    MachineAgent, Manifest, NewToken, NewWebhook, Overrides, Page, PauseRequest, Release,
     ReleaseAction, ReleaseChannel, ReleaseRequest, Schedule, ScheduleDefinition, ScheduleEvents,
     SchedulePause, ScheduledChannel, Scope, Task, TaskId, TaskKind, TaskRequest, TaskState,
     TokenRow, TrendFinding, TrendQuantity, Triage, Webhook, WebhookEvent,
@@ -71,7 +73,7 @@ pub use releases::Pull;
 pub use schedules::{ExpectedRevision, ScheduleTag};
 pub use secret::{SecretToken, SessionHolder};
 pub use service::Service;
-pub use tasks::{Submitted, TaskFilter};
+pub use tasks::{HeldClaim, Submitted, TaskFilter};
 pub use trends::{Epoch, MeasuredNight, Trend, TrendSeries};
 pub use validations::{Validation, activated_deployments};
 pub use versions::Version;

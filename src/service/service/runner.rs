@@ -5,10 +5,13 @@
 //! has a child only for short steps, each of which collects results and submits the next job. The threads of a task
 //! lower their priority once its child has started; the choosing thread keeps its own, which children inherit.
 //!
+//! The tasks of a machine on another host are carried out by its agent (`agents`), which is a service of its own there.
+//!
 //! A task's state is written to the database before the action that it describes, and results are written in the
 //! transaction that ends their task. So, whenever the service is killed, the next start finds each task waiting,
 //! running, or ended with its result. A running task starts again, and the measurements in its store are kept.
 
+mod agents;
 mod child;
 mod dispatch;
 mod lines;
@@ -64,6 +67,8 @@ const LAST_GRACE: Duration = Duration::from_secs(3);
 pub(crate) struct Runner {
     state: Mutex<QueueState>,
     news: Condvar,
+    /// Locked while a claim of an agent is given, or what an agent reports is stored.
+    claiming: Mutex<()>,
     /// The divisor of all waiting times in tests; 0 otherwise.
     speedup: AtomicU32,
 }
@@ -224,6 +229,7 @@ impl Service {
             *looked = Some(Instant::now());
             self.submit_due_tasks()?;
             self.start_ready_tasks(scope)?;
+            self.tend_silent_claims()?;
         }
         self.start_next_step(scope);
         self.problems.note_problem(QUEUE.to_owned(), None);

@@ -17,6 +17,7 @@ pub(crate) const FORMAT: FileFormat = FileFormat {
         include_str!("schema/4.sql"),
         include_str!("schema/5.sql"),
         include_str!("schema/6.sql"),
+        include_str!("schema/7.sql"),
     ],
 };
 

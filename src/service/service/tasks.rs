@@ -2,10 +2,12 @@
 
 mod campaign;
 pub(crate) mod cancel;
+mod held;
 mod overrides;
 mod read;
 mod submit;
 
+pub use self::held::HeldClaim;
 pub(crate) use self::overrides::with_outputs;
 use self::read::fetch_task;
 pub(crate) use self::read::{optional_word_column, word_column};

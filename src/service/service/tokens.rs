@@ -194,7 +194,7 @@ impl Service {
             return invalid("name", problem);
         }
         if new.scopes.is_empty() {
-            let problem = "name at least one of read, submit, publish, usage and admin";
+            let problem = "name at least one of read, submit, publish, agent, usage and admin";
             return invalid("scopes", problem.to_owned());
         }
         let machines = &self.configuration.machines;

@@ -40,7 +40,8 @@ pub struct Version {
 
 impl Service {
     /// Adds a table: its text becomes a blob and a version of the machine. If the machine already has this digest,
-    /// nothing changes. Needs the scope `publish`; tasks add tables without an actor.
+    /// nothing changes. Needs the scope `publish`, or `agent` for a machine with an agent; tasks add tables without an
+    /// actor.
     ///
     /// # Errors
     /// [`ServiceError::Forbidden`], [`ServiceError::NotFound`] of the machine, [`ServiceError::Table`],
@@ -52,7 +53,11 @@ impl Service {
         machine: &str,
         text: &str,
     ) -> Result<Version, ServiceError> {
-        actor.require_scope(Scope::Publish, Some(machine))?;
+        // An agent adds the tables that its tasks have made.
+        let is_agent = self.has_agent(machine) && actor.has_scope(Scope::Agent, Some(machine));
+        if !is_agent {
+            actor.require_scope(Scope::Publish, Some(machine))?;
+        }
         self.configuration.find_machine(machine)?;
         let new = NewTable::from_text(text)?;
         self.write_blob(text.as_bytes())?;

@@ -103,6 +103,14 @@ impl Visitor {
         }
     }
 
+    /// Requires the scope of a machine's agent, before a long body is parsed.
+    ///
+    /// # Errors
+    /// 403.
+    pub(crate) fn require_agent(&self, machine: &str) -> Result<(), Problem> {
+        Ok(self.actor.require_scope(Scope::Agent, Some(machine))?)
+    }
+
     /// Requires [`Self::may_read`].
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use service::Digest;
-use table::{Deployment, Table};
+use table::{Deployment, Policy, Table};
 
 use crate::results::TableOutput;
 use crate::{App, Problem};
@@ -26,6 +26,10 @@ pub(crate) struct Facts {
     pub(crate) launches: u32,
     /// The least confidence of deployed rules.
     pub(crate) min_confidence: String,
+    /// What the bits of its reductions must not depend on, by its campaign.
+    pub(crate) numerics: String,
+    /// What that costs, a sentence for each deployment in which it costs something.
+    pub(crate) numerics_costs: Vec<String>,
     /// Reasons to trust the measurements less.
     pub(crate) warnings: Vec<String>,
     /// The number of its rules.
@@ -60,6 +64,12 @@ impl Facts {
             date: of.date,
             launches: of.launches,
             min_confidence: of.min_confidence.to_string(),
+            numerics: of.numerics.to_string(),
+            numerics_costs: table
+                .costs_of_numerics(Policy::default())
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
             warnings: of.warnings,
             rules: table
                 .blocking_and_nonblocking()

@@ -98,17 +98,25 @@ fn read_gauges(service: &Service) -> Result<Vec<Gauge>, ServiceError> {
     let tasks =
         counts.map(|(machine, state, count)| (vec![machine, state.to_string()], count as f64));
     let (mut node_seconds, mut limits) = (Vec::new(), Vec::new());
+    let mut silences = Vec::new();
+    let now = jiff::Timestamp::now();
     for machine in &service.configuration().machines {
         let spent = service.node_seconds_this_month(&machine.name)?;
         node_seconds.push((vec![machine.name.clone()], spent));
         let limit = machine.node_hours.map(|hours| hours * 3600.0);
         limits.extend(limit.map(|limit| (vec![machine.name.clone()], limit)));
+        if machine.has_agent
+            && let Some(agent) = service.find_agent(&machine.name)?
+        {
+            let silence = now.duration_since(agent.heard_at).as_secs_f64().max(0.0);
+            silences.push((vec![machine.name.clone()], silence));
+        }
     }
     let (mut sequences, mut ages) = (Vec::new(), Vec::new());
     for release in service.newest_releases()? {
         let key = release.key;
         let labels = vec![key.machine, key.library, key.channel.to_string()];
-        let age = jiff::Timestamp::now().duration_since(release.at);
+        let age = now.duration_since(release.at);
         sequences.push((labels.clone(), release.sequence as f64));
         ages.push((labels, age.as_secs_f64().max(0.0)));
     }
@@ -150,6 +158,12 @@ fn read_gauges(service: &Service) -> Result<Vec<Gauge>, ServiceError> {
             help: "Tasks of a schedule that failed one after the other, up to the newest one.",
             labels: of_schedule,
             rows: failures,
+        },
+        Gauge {
+            name: "colltune_agent_silence_seconds",
+            help: "Seconds since the agent of a machine was last heard, to 20 s; none if it was never heard.",
+            labels: &["machine"],
+            rows: silences,
         },
         Gauge {
             name: "colltune_node_seconds_limit",

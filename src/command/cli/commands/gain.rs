@@ -3,15 +3,20 @@ use std::path::{Path, PathBuf};
 use report::text_table;
 use schemars::JsonSchema;
 use serde::Serialize;
-use table::{Deployment, Policy};
-use tuner::{CallGain, DeploymentGain, Gain};
-use vocabulary::units::{format_bytes, format_seconds};
+use table::{Deployment, Numerics, OperatorClass, Policy};
+use tuner::{
+    CallGain, ComparedCalls, ComparedSaving, DeploymentGain, Gain, JobPair, MeasuredGain,
+    MeasuredSaving, compare_with_measured,
+};
+use vocabulary::RankOrder;
+use vocabulary::units::{format_bytes, format_counted, format_seconds};
 
 use super::campaign::store_file;
 use super::in_force::JudgedTable;
 use super::lookup::warn_of_simulation;
-use super::profile::{ProfilesByLibrary, read_profiles_by_library};
+use super::profile::{ProfilesByLibrary, read_jobs_of_library, read_profiles_by_library};
 use super::{Answer, CliError, Console};
+use crate::values;
 
 /// Predict the seconds that a table would save recorded programs
 ///
@@ -29,12 +34,17 @@ use super::{Answer, CliError, Console};
 /// The programs should have been recorded with the library's default, without a table. Profiles of other MPI libraries than
 /// the table's do not count. The exit code is 1 if the table saves nothing.
 ///
+/// With --measured, profiles of the same program with the table in use, the output also shows what the table saved, beside
+/// what is predicted for the same calls: both times are the recorder's, without the estimated waiting. Jobs without and with
+/// the table are compared in pairs, in the order of their starts, so run them in turns: several pairs have an interval.
+///
 /// `colltune schema gain` describes what --json prints.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   colltune gain tables/solver.yaml --profile solver.json
-  colltune gain tables/site.yaml --profile profiles/ --profile more/ --json")]
+  colltune gain tables/site.yaml --profile profiles/ --profile more/ --json
+  colltune gain tables/solver.yaml --profile without/ --measured with/")]
 pub(crate) struct GainArgs {
     /// The table
     #[arg(value_name = "TABLE")]
@@ -50,6 +60,24 @@ pub(crate) struct GainArgs {
     /// Also count rules that no fresh launches confirmed, as `deploy --unconfirmed` uses them
     #[arg(long)]
     unconfirmed: bool,
+    /// What the bits of the programs' reductions by colltune's algorithms must not depend on: independent_of_placement,
+    /// independent_of_size, both with a comma between them, or none; by default the `numerics` of the table's campaign.
+    /// Rules that break it save nothing
+    #[arg(long, value_name = "REQUIREMENTS")]
+    numerics: Option<Numerics>,
+    /// The profile of a job with the table in use, or the folder of profiles: compare what it saved with the prediction
+    ///
+    /// May be given several times. There must be as many jobs with the table as without.
+    #[arg(long, value_name = "FILE")]
+    measured: Vec<PathBuf>,
+    /// The way in which these jobs used the table
+    #[arg(
+        long,
+        requires = "measured",
+        value_parser = values::deployment_parser(),
+        default_value = "colltune"
+    )]
+    deployment: Deployment,
     /// The number of calls to show of each deployment
     #[arg(long, value_name = "NUMBER", default_value_t = 20)]
     top: usize,
@@ -70,6 +98,8 @@ pub(crate) struct GainOutput {
     /// The figures.
     #[serde(flatten)]
     gain: Gain,
+    /// What jobs with the table measured; null without such jobs.
+    measured: Option<MeasuredGain>,
 }
 
 impl GainArgs {
@@ -96,17 +126,47 @@ impl GainArgs {
         }
         let policy = Policy {
             unconfirmed: self.unconfirmed,
+            numerics: self.numerics,
             ..Policy::default()
         };
+        let gain = tuner::predict_gain(&table, &same, policy, &store)?;
+        let measured = self.compare_with_measured(&gain, &library.to_string(), console)?;
         let output = GainOutput {
             table: table.name.clone(),
             library: library.to_string(),
             other_libraries_seconds: others.overview().seconds,
-            gain: tuner::predict_gain(&table, &same, policy, &store)?,
+            gain,
+            measured,
         };
         let saves = output.gain.deployments.iter().any(DeploymentGain::may_save);
         console.print_answer(self.json, &output, || describe(&output, self.top))?;
         Ok(if saves { Answer::Good } else { Answer::No })
+    }
+
+    /// Compares the prediction with jobs that used the table; `None` if there are none.
+    fn compare_with_measured(
+        &self,
+        gain: &Gain,
+        library: &str,
+        console: Console,
+    ) -> Result<Option<MeasuredGain>, CliError> {
+        if self.measured.is_empty() {
+            return Ok(None);
+        }
+        let without = read_jobs_of_library(&self.profile, library, console)?;
+        let with = read_jobs_of_library(&self.measured, library, console)?;
+        if without.len() != with.len() {
+            return Err(CliError::UnpairedJobs {
+                without: without.len(),
+                with: with.len(),
+            });
+        }
+        let pairs: Vec<JobPair<'_>> = without
+            .iter()
+            .zip(&with)
+            .map(|(without, with)| JobPair { without, with })
+            .collect();
+        Ok(Some(compare_with_measured(gain, self.deployment, &pairs)))
     }
 }
 
@@ -132,7 +192,129 @@ fn describe(output: &GainOutput, top: usize) -> String {
         lines.push(String::new());
         lines.push(describe_deployment(deployment, top));
     }
+    if let Some(measured) = &output.measured {
+        lines.push(String::new());
+        lines.push(describe_measured(measured, top));
+    }
     lines.join("\n")
+}
+
+/// What was measured beside what is predicted.
+fn describe_measured(found: &MeasuredGain, top: usize) -> String {
+    let way = match found.deployment {
+        Deployment::Colltune => "through colltune (libcolltune)",
+        Deployment::Library => "through the library's own settings (exports)",
+    };
+    let pairs = format_counted(found.pairs, "pair");
+    let mut lines = vec![format!("Measured on {pairs} of jobs, {way}:")];
+    match &found.together {
+        None => lines.push("  no call has both a prediction and times of all jobs".to_owned()),
+        Some(together) => {
+            lines.push(format!(
+                "  {} saved in the calls below, predicted {}",
+                format_measured(&together.measured),
+                format_predicted(together)
+            ));
+            lines.extend(
+                together
+                    .agreement
+                    .map(|agreement| format!("  {}", agreement.describe())),
+            );
+        }
+    }
+    lines.push(format!(
+        "  {} saved in all collectives, waiting included",
+        format_measured(&found.all_collectives)
+    ));
+    if found.not_compared_seconds != 0.0 {
+        lines.push(format!(
+            "  {} are predicted for calls that are not compared: a job lacks them, or does not know how long ranks wait in them",
+            format_saving(found.not_compared_seconds)
+        ));
+    }
+    if found.pairs == 1 {
+        lines.push("  one pair has no interval: record several, in turns".to_owned());
+    }
+    if !found.calls.is_empty() {
+        let rows = found.calls.iter().take(top).map(compared_row);
+        let columns = "collective | communicator | bytes> | choice | predicted> | interval | measured> | interval";
+        lines.push(text_table(columns, rows).to_text().trim_end().to_owned());
+        let hidden = found.calls.len().saturating_sub(top);
+        if hidden > 0 {
+            lines.push(format!("and {hidden} more (--top)"));
+        }
+    }
+    lines.join("\n")
+}
+
+fn format_measured(saving: &MeasuredSaving) -> String {
+    let seconds = format_saving(saving.seconds);
+    match saving.interval {
+        None => seconds,
+        Some(interval) => format!(
+            "{seconds} ({} to {} with {:.0} % confidence)",
+            format_saving(interval.low),
+            format_saving(interval.high),
+            100.0 * interval.coverage
+        ),
+    }
+}
+
+fn format_predicted(saving: &ComparedSaving) -> String {
+    let seconds = format_saving(saving.predicted_seconds);
+    let ends = saving
+        .predicted_seconds_low
+        .zip(saving.predicted_seconds_high);
+    match ends {
+        None => format!("{seconds}, without an interval"),
+        Some((low, high)) => {
+            format!(
+                "{seconds} ({} to {})",
+                format_saving(low),
+                format_saving(high)
+            )
+        }
+    }
+}
+
+fn compared_row(compared: &ComparedCalls) -> [String; 8] {
+    let saving = &compared.saving;
+    let predicted_ends = saving
+        .predicted_seconds_low
+        .zip(saving.predicted_seconds_high);
+    let measured_ends = saving.measured.interval;
+    [
+        collective_with_operators(&compared.collective, compared.operators),
+        communicator_with_order(&compared.shape, compared.order),
+        format_bytes(compared.bytes),
+        compared.candidate.clone(),
+        format!("{:.6}", saving.predicted_seconds),
+        format_ends(predicted_ends),
+        format!("{:.6}", saving.measured.seconds),
+        format_ends(measured_ends.map(|interval| (interval.low, interval.high))),
+    ]
+}
+
+/// Both ends of an interval of seconds.
+fn format_ends(ends: Option<(f64, f64)>) -> String {
+    ends.map_or_else(
+        || "none".to_owned(),
+        |(low, high)| format!("{low:.6} to {high:.6}"),
+    )
+}
+
+fn collective_with_operators(collective: &str, operators: Option<OperatorClass>) -> String {
+    match operators {
+        Some(OperatorClass::Noncommutative) => format!("{collective}, noncommutative"),
+        Some(OperatorClass::Commutative) | None => collective.to_owned(),
+    }
+}
+
+fn communicator_with_order(shape: &str, order: RankOrder) -> String {
+    match order.name() {
+        "unknown" => shape.to_owned(),
+        name => format!("{shape} {name}"),
+    }
 }
 
 /// A saving, which may be negative.
@@ -215,24 +397,13 @@ fn describe_deployment(gain: &DeploymentGain, top: usize) -> String {
 }
 
 fn call_row(call: &CallGain) -> [String; 11] {
-    let order = match call.order.name() {
-        "unknown" => String::new(),
-        name => format!(" {name}"),
-    };
-    let collective = match call.operators {
-        Some(table::OperatorClass::Noncommutative) => {
-            format!("{}, noncommutative", call.collective)
-        }
-        Some(table::OperatorClass::Commutative) | None => call.collective.clone(),
-    };
     let speedup_interval = call.speedup_interval.map_or_else(
         || "none".to_owned(),
         |interval| format!("{:.2} to {:.2}", interval.low, interval.high),
     );
-    let saved_ends = call.saved_seconds_low.zip(call.saved_seconds_high);
     [
-        collective,
-        format!("{}{order}", call.shape),
+        collective_with_operators(&call.collective, call.operators),
+        communicator_with_order(&call.shape, call.order),
         format_bytes(call.bytes),
         call.calls.to_string(),
         format!("{:.6}", call.seconds),
@@ -243,9 +414,6 @@ fn call_row(call: &CallGain) -> [String; 11] {
         speedup_interval,
         call.saved_seconds
             .map_or_else(|| "unknown".to_owned(), |saved| format!("{saved:.6}")),
-        saved_ends.map_or_else(
-            || "none".to_owned(),
-            |(low, high)| format!("{low:.6} to {high:.6}"),
-        ),
+        format_ends(call.saved_seconds_low.zip(call.saved_seconds_high)),
     ]
 }

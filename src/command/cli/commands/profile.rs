@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -179,6 +180,48 @@ pub(super) fn read_profiles_by_library(
         profile
     });
     Ok(ProfilesByLibrary { same, others })
+}
+
+/// The profiles of the jobs of a library, in the order in which these were started.
+pub(super) fn read_jobs_of_library(
+    given: &[PathBuf],
+    library: &str,
+    console: Console,
+) -> Result<Vec<Profile>, CliError> {
+    let mut paths = Vec::new();
+    for path in given {
+        paths.extend(files_of(path)?);
+    }
+    let ReadFiles {
+        profiles,
+        unreadable,
+    } = ReadFiles::read(paths);
+    if let Some(error) = error_of_unreadable(unreadable) {
+        return Err(error);
+    }
+    // A job that was killed has several parts.
+    let mut parts_by_job: BTreeMap<String, Vec<(String, Profile)>> = BTreeMap::new();
+    for (name, profile) in profiles {
+        let mut jobs = profile.jobs.iter();
+        let (Some((id, job)), None) = (jobs.next(), jobs.next()) else {
+            return Err(CliError::SeveralJobs {
+                name,
+                jobs: profile.jobs.len(),
+            });
+        };
+        if job.library == library {
+            let parts = parts_by_job.entry(id.clone()).or_default();
+            parts.push((name, profile));
+        }
+    }
+    let mut of_jobs: Vec<Profile> = Vec::new();
+    for parts in parts_by_job.into_values() {
+        let AddedUp { profile, repeated } = add_up(parts);
+        warn_of_repeated(&repeated, console);
+        of_jobs.push(profile);
+    }
+    of_jobs.sort_by_key(|profile| profile.jobs.values().map(|job| job.started).min());
+    Ok(of_jobs)
 }
 
 fn warn_of_repeated(repeated: &[String], console: Console) {

@@ -1,5 +1,6 @@
 mod findings;
 mod lookup;
+mod machines;
 mod release;
 mod schedules;
 mod submit;
@@ -50,6 +51,7 @@ pub(crate) struct RemoteArgs {
 
 verbs! {
     &RemoteSession:
+    Machines(machines::MachinesArgs),
     Submit(submit::SubmitArgs),
     Tasks(tasks::TasksArgs),
     Task(tasks::TaskArgs),

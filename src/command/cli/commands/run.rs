@@ -165,7 +165,10 @@ impl RunArgs {
             reload: self.reload,
             policy,
         };
-        let variables = settings.variables(line.as_ref());
+        let mut variables = settings.variables(line.as_ref());
+        if line.is_some() {
+            variables.extend(variables_about_job());
+        }
         warn_if_unused(&path, table, policy, console);
         let Some(line) = line else {
             return self.print_exports(&preloaded, &variables, console);
@@ -320,6 +323,18 @@ impl Drop for TableCopy {
         // The program has ended, whether or not the file can be removed.
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// The user's variables with the places of a profile and of the line about the job. Launchers may not pass them on to other
+/// hosts, and all ranks must have the former.
+fn variables_about_job() -> Vec<(&'static str, OsString)> {
+    ["COLLTUNE_RECORD", "COLLTUNE_USAGE"]
+        .into_iter()
+        .filter_map(|name| {
+            let place = std::env::var_os(name).filter(|place| !place.is_empty())?;
+            Some((name, absolute_path(Path::new(&place)).into()))
+        })
+        .collect()
 }
 
 /// Warns if the policy deploys no rule of the table.

@@ -143,7 +143,7 @@ fn folder_closed_to_others(state: &Path) -> Option<(&Path, u32)> {
 }
 
 /// Runs tasks on a thread of their own, which ends the service if it fails.
-fn run_tasks(
+pub(super) fn run_tasks(
     service: &Arc<Service>,
     stop: &Arc<AtomicBool>,
 ) -> Result<thread::JoinHandle<()>, CliError> {

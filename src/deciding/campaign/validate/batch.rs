@@ -10,7 +10,7 @@ use printable::is_unprintable;
 use serde_json::json;
 use strict_yaml::{Argument, Diagnostic, Document, Field, OneOrMany, Scalar, Shorthand};
 
-use super::{Checked, Validator};
+use super::{Checked, Machine, Validator};
 use crate::definition::{BatchDefinition, JobDefinition, TemplateDefinition};
 use crate::error::JOB;
 use crate::{LauncherConfig, Problem};
@@ -89,10 +89,10 @@ impl Validator<'_> {
     ) -> Checked<JobSpecification> {
         let path = Path::new(&path.0);
         self.check_file_name(field, path)?;
-        let text = files::read_text(path).map_err(|error| {
+        let text = self.read_named_file(path).map_err(|reason| {
             let problem = Problem::JobFile {
                 path: path.to_owned(),
-                reason: error.to_string(),
+                reason,
             };
             self.value_error(field, problem)
         })?;
@@ -223,6 +223,14 @@ impl Validator<'_> {
             .collect()
     }
 
+    /// Reads a file that the campaign names, unless the campaign is one of another host.
+    fn read_named_file(&self, path: &Path) -> Result<String, String> {
+        if let Machine::Other { .. } = self.machine {
+            return Err("it is a file of another host".to_owned());
+        }
+        files::read_text(path).map_err(|error| error.to_string())
+    }
+
     fn read_template(
         &self,
         field: &Field,
@@ -233,8 +241,8 @@ impl Validator<'_> {
             Shorthand::Short(path) => {
                 let path = PathBuf::from(&path.0);
                 self.check_file_name(field, &path)?;
-                let text = files::read_text(&path).map_err(|error| {
-                    let (path, reason) = (path.clone(), error.to_string());
+                let text = self.read_named_file(&path).map_err(|reason| {
+                    let path = path.clone();
                     self.value_error(field, Problem::TemplateFile { path, reason })
                 })?;
                 (Some(path), text)

@@ -93,7 +93,7 @@ impl Validator<'_> {
             return Ok(Some(1));
         };
         // A measured campaign may be from another machine.
-        if let Machine::Unknown { .. } = self.machine {
+        if let Machine::Unknown { .. } | Machine::Other { .. } = self.machine {
             return Ok(None);
         }
         let field = Field::from_key("launcher").key("local").key("hostfile");

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::RangeInclusive;
 
 use schedule::Collective;
 use vocabulary::{Candidate, CommShape, RankOrder};
@@ -132,6 +133,29 @@ impl CommunicatorRules {
     /// All choices for a collective and a class of operators, by size.
     pub fn choices(&self, collective: Collective, operators: OperatorClass) -> &[Choice] {
         &self.groups[group_index(collective, operators)].1
+    }
+
+    /// The sizes around `bytes` at which a collective is left to the library, whatever the operator; `None` if one of ours
+    /// is chosen at `bytes` for some operator.
+    pub fn left_sizes(&self, collective: Collective, bytes: u64) -> Option<RangeInclusive<u64>> {
+        let (mut first, mut last) = (0, u64::MAX);
+        for class in CLASSES {
+            let choices = self.choices(collective, class);
+            let is_ours = |choice: &Choice| choice.candidate.is_ours();
+            // The first choice holds from 0 bytes on, whatever it says.
+            let below = choices.partition_point(|choice| choice.from_bytes <= bytes);
+            let (up_to_bytes, beyond) = choices.split_at(below.max(1));
+            if up_to_bytes.last().is_some_and(is_ours) {
+                return None;
+            }
+            if let Some(place) = up_to_bytes.iter().rposition(is_ours) {
+                first = first.max(up_to_bytes[place + 1].from_bytes);
+            }
+            if let Some(next) = beyond.iter().find(|choice| is_ours(choice)) {
+                last = last.min(next.from_bytes.saturating_sub(1));
+            }
+        }
+        Some(first..=last)
     }
 
     /// A checksum that differs between rules interpolated by processors with different rounding; 0 if no rule is

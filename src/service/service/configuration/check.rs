@@ -13,7 +13,7 @@ use super::problem::{LONGEST_SOCKET, Problem};
 use super::{Configuration, Listen, ServiceMachine, Tls};
 
 /// The most tasks of a machine that may run at once.
-const MOST_TASKS: u32 = 1000;
+pub(super) const MOST_TASKS: u32 = 1000;
 /// The largest limit of node-hours per month.
 const MOST_NODE_HOURS: f64 = 1e9;
 /// The largest age of the oldest validation that counts, and the longest time for which usage is kept, in days.
@@ -90,6 +90,7 @@ pub(super) fn read_configuration(path: &Path, text: &str, base: PathBuf) -> Chec
             Some(name) => checker.find_time_zone(&name)?,
             None => default.time_zone,
         },
+        longest_outcome: default.longest_outcome,
         private_webhooks: definition
             .webhooks
             .and_then(|webhooks| webhooks.private_addresses)
@@ -218,6 +219,7 @@ impl Checker<'_> {
             machine.tasks = self.check_count(&field.key("tasks"), tasks, MOST_TASKS)?;
         }
         machine.node_hours = definition.node_hours;
+        machine.has_agent = definition.agent.unwrap_or_default();
         match machine.node_hours {
             // NaN is outside the range, too.
             Some(hours) if !(hours > 0.0 && hours <= MOST_NODE_HOURS) => {
@@ -278,7 +280,7 @@ pub(crate) fn is_machine_name(name: &str) -> bool {
 }
 
 /// Whether a pattern of paths stays within the folder.
-fn is_within(pattern: &str) -> bool {
+pub(super) fn is_within(pattern: &str) -> bool {
     let is_name = |component| matches!(component, Component::Normal(_));
     !pattern.is_empty() && Path::new(pattern).components().all(is_name)
 }

@@ -40,6 +40,7 @@ pub(super) struct MachineDefinition {
     pub(super) campaigns: Option<OneOrMany<String>>,
     pub(super) tasks: Option<u32>,
     pub(super) node_hours: Option<f64>,
+    pub(super) agent: Option<bool>,
 }
 
 /// The keys of `webhooks`.

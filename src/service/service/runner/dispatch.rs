@@ -31,6 +31,17 @@ impl Service {
                 continue;
             }
             drop(state);
+            if self.has_agent(&task.machine) {
+                if task.cancel_asked {
+                    self.settle_cancelled(task.id, "cancelled before it began")?;
+                    continue;
+                }
+                let reason = self.agent_obstacle(&task, &mut accounts)?;
+                if reason != task.reason {
+                    reasons.push((task.id, reason));
+                }
+                continue;
+            }
             let plan = self.cached_plan(&task)?;
             if task.cancel_asked && !plan.in_steps {
                 self.settle_cancelled(task.id, "cancelled; what was measured is kept")?;
@@ -86,6 +97,16 @@ impl Service {
         if let Some(reason) = busy_reason(&self.runner.lock_state(), task, plan, machine) {
             return Ok(Some(reason));
         }
+        self.node_hours_obstacle(task, machine, accounts)
+    }
+
+    /// The reason why a task cannot start now because its machine has used up its node-hours; `None` if it can.
+    pub(super) fn node_hours_obstacle(
+        &self,
+        task: &WaitingTask,
+        machine: &ServiceMachine,
+        accounts: &mut HashMap<String, f64>,
+    ) -> Result<Option<String>, ServiceError> {
         let Some(limit) = machine.node_hours.filter(|_| task.kind != TaskKind::Report) else {
             return Ok(None);
         };

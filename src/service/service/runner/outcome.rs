@@ -8,13 +8,10 @@ use vocabulary::units::format_counted;
 
 use crate::TaskKind;
 
-/// The longest outcome that is stored with its points, in bytes.
-const LONGEST_OUTCOME: usize = 256 << 10;
-
-/// An outcome as it is stored.
-pub(super) fn shorten_outcome(outcome: Value) -> String {
+/// An outcome as it is stored: without its points if it has more than `longest` bytes.
+pub(super) fn shorten_outcome(outcome: Value, longest: usize) -> String {
     let text = outcome.to_string();
-    if text.len() > LONGEST_OUTCOME {
+    if text.len() > longest {
         without_points(outcome).to_string()
     } else {
         text

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use campaign::{Campaign, LauncherConfig};
-use rusqlite::{Connection, OptionalExtension};
+use rusqlite::{Connection, OptionalExtension, Row};
 use table::Deployment;
 
 use crate::database::{json_column, query_rows};
@@ -30,37 +30,59 @@ pub(super) struct WaitingTask {
     pub(super) has_own_results: bool,
     /// The name of its schedule, unless it has been started before.
     pub(super) schedule: Option<String>,
+    /// The fencing number of the agent's claim whose result is being stored.
+    pub(super) claim: Option<u64>,
 }
+
+/// The columns of [`WaitingTask::from_row`]. Tasks of tables that an earlier version submitted have no campaign of their
+/// own.
+const COLUMNS: &str = "SELECT task.id, kind, machine.name, \
+     coalesce(campaign, (SELECT version.campaign FROM version \
+     WHERE version.machine = task.machine AND version.digest = task.digest)), \
+     digest, reason, cancel_asked, CASE exit_code WHEN 0 THEN outcome END, request, \
+     CASE attempts WHEN 0 THEN schedule END, schedule IS NOT NULL \
+     FROM task JOIN machine ON machine.id = task.machine";
 
 impl WaitingTask {
     /// Reads all of these tasks, the oldest first.
     pub(super) fn read_all(connection: &Connection) -> Result<Vec<Self>, ServiceError> {
-        // Tasks of tables that an earlier version submitted have no campaign of their own.
-        let query = "SELECT task.id, kind, machine.name, \
-             coalesce(campaign, (SELECT version.campaign FROM version \
-             WHERE version.machine = task.machine AND version.digest = task.digest)), \
-             digest, reason, cancel_asked, CASE exit_code WHEN 0 THEN outcome END, request, \
-             CASE attempts WHEN 0 THEN schedule END, schedule IS NOT NULL \
-             FROM task JOIN machine ON machine.id = task.machine \
-             WHERE state = 'waiting' AND follows IS NULL ORDER BY task.id";
-        query_rows(connection, query, [], |row| {
-            let request: TaskRequest = json_column(row, 8)?;
-            let kind: TaskKind = word_column(row, 1)?;
-            let is_scheduled: bool = row.get(10)?;
-            Ok(Self {
-                id: row.get(0)?,
-                kind,
-                machine: row.get(2)?,
-                campaign: row.get(3)?,
-                digest: optional_word_column(row, 4)?,
-                deployment: request.deployment,
-                reason: row.get(5)?,
-                cancel_asked: row.get(6)?,
-                outcome: row.get(7)?,
-                has_own_results: !request.overrides.is_empty()
-                    || is_scheduled && kind == TaskKind::Tune,
-                schedule: row.get(9)?,
-            })
+        let query =
+            format!("{COLUMNS} WHERE state = 'waiting' AND follows IS NULL ORDER BY task.id");
+        query_rows(connection, &query, [], Self::from_row)
+    }
+
+    /// Reads the task that an agent's claim is about, whatever its state.
+    pub(super) fn read_claimed(
+        connection: &Connection,
+        id: TaskId,
+        fence: u64,
+    ) -> Result<Self, ServiceError> {
+        let query = format!("{COLUMNS} WHERE task.id = ?1");
+        let task = connection.query_row(&query, [id], Self::from_row)?;
+        Ok(Self {
+            claim: Some(fence),
+            ..task
+        })
+    }
+
+    fn from_row(row: &Row<'_>) -> rusqlite::Result<Self> {
+        let request: TaskRequest = json_column(row, 8)?;
+        let kind: TaskKind = word_column(row, 1)?;
+        let is_scheduled: bool = row.get(10)?;
+        Ok(Self {
+            id: row.get(0)?,
+            kind,
+            machine: row.get(2)?,
+            campaign: row.get(3)?,
+            digest: optional_word_column(row, 4)?,
+            deployment: request.deployment,
+            reason: row.get(5)?,
+            cancel_asked: row.get(6)?,
+            outcome: row.get(7)?,
+            has_own_results: !request.overrides.is_empty()
+                || is_scheduled && kind == TaskKind::Tune,
+            schedule: row.get(9)?,
+            claim: None,
         })
     }
 

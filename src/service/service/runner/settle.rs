@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::Retry;
+use super::agents;
 use super::child::ChildExit;
 use super::orders::REPORT;
 use super::outcome::{PointCounts, describe_outcome, shorten_outcome};
@@ -29,6 +30,28 @@ pub(super) const RETRIES: [Duration; 2] = [Duration::from_secs(10), Duration::fr
 const UNDECIDED_CODE: i32 = 3;
 /// The pause after an interrupt from outside the service.
 const INTERRUPTED: Duration = Duration::from_secs(5);
+
+/// A task that ends, and the claim of an agent whose result ends it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct EndingTask {
+    id: TaskId,
+    claim: Option<u64>,
+}
+
+impl From<TaskId> for EndingTask {
+    fn from(id: TaskId) -> Self {
+        Self { id, claim: None }
+    }
+}
+
+impl From<&WaitingTask> for EndingTask {
+    fn from(task: &WaitingTask) -> Self {
+        Self {
+            id: task.id,
+            claim: task.claim,
+        }
+    }
+}
 
 /// The next step of a task after its child has ended.
 enum Settlement {
@@ -65,13 +88,7 @@ impl Service {
             Settlement::Failed(reason) => {
                 // What a check has measured is a point of its trend, although the check could not decide.
                 let measured = ended.as_ref().ok().and_then(|ended| ended.outcome.as_ref());
-                let undecided = measured.filter(|_| code == Some(UNDECIDED_CODE));
-                self.finish_task(id, |transaction| {
-                    if let Some(outcome) = undecided {
-                        record_measured(transaction, task, outcome)?;
-                    }
-                    end_with_followers(transaction, id, "failed", &reason, code, None)
-                })?;
+                self.settle_failed(task, code, &reason, measured)?;
             }
             Settlement::Cancelled => {
                 self.settle_cancelled(id, "cancelled; what was measured is kept")?;
@@ -184,21 +201,36 @@ impl Service {
         Ok(())
     }
 
-    pub(super) fn settle_cancelled(&self, id: TaskId, reason: &str) -> Result<(), ServiceError> {
-        self.account_for_task(id)?;
-        self.finish_task(id, |transaction| {
-            cancel::mark_cancelled(transaction, id, reason)
+    pub(super) fn settle_cancelled(
+        &self,
+        ending: impl Into<EndingTask>,
+        reason: &str,
+    ) -> Result<(), ServiceError> {
+        let ending: EndingTask = ending.into();
+        self.account_for_task(ending.id)?;
+        self.finish_task(ending, |transaction| {
+            cancel::mark_cancelled(transaction, ending.id, reason)
         })
     }
 
-    fn settle_failed(
+    /// Ends a task that failed. What a check or validation has measured although it could not decide is kept.
+    pub(super) fn settle_failed(
         &self,
-        id: TaskId,
+        task: &WaitingTask,
         code: Option<i32>,
         reason: &str,
+        outcome: Option<&Value>,
     ) -> Result<(), ServiceError> {
-        self.finish_task(id, |transaction| {
-            end_with_followers(transaction, id, "failed", reason, code, None)
+        let is_undecided = code == Some(UNDECIDED_CODE) && is_compared(task.kind);
+        let undecided = outcome.filter(|_| is_undecided);
+        let longest = self.configuration.longest_outcome;
+        let stored = undecided.map(|outcome| shorten_outcome(outcome.clone(), longest));
+        self.finish_task(task, |transaction| {
+            if let Some(outcome) = undecided {
+                record_measured(transaction, task, outcome)?;
+            }
+            let outcome = stored.as_deref();
+            end_with_followers(transaction, task.id, "failed", reason, code, outcome)
         })
     }
 
@@ -218,12 +250,23 @@ impl Service {
             )?;
             return self.settle_tuned(task, outcome);
         }
-        let reason = describe_outcome(task.kind, &outcome);
-        self.finish_task(id, |transaction| {
+        self.settle_answered(task, code, &outcome)
+    }
+
+    /// Stores the answer of a check, validation or report, and ends the task.
+    pub(super) fn settle_answered(
+        &self,
+        task: &WaitingTask,
+        code: Option<i32>,
+        outcome: &Value,
+    ) -> Result<(), ServiceError> {
+        let id = task.id;
+        let reason = describe_outcome(task.kind, outcome);
+        self.finish_task(task, |transaction| {
             // Only `validate` counts for the gates; `check` compares a table with its own recorded times.
             if let (TaskKind::Validate, Some(digest)) = (task.kind, &task.digest) {
                 let machine = machine_id(transaction, &task.machine)?;
-                let counts = PointCounts::from_outcome(task.kind, &outcome);
+                let counts = PointCounts::from_outcome(task.kind, outcome);
                 transaction.execute(
                     "INSERT INTO validation (machine, digest, task, at, slower, faster, points, details) \
                      VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
@@ -239,9 +282,9 @@ impl Service {
                     ],
                 )?;
             }
-            record_measured(transaction, task, &outcome)?;
-            let outcome = shorten_outcome(outcome.clone());
-            end_with_followers(transaction, id, "done", &reason, code, Some(&outcome))
+            record_measured(transaction, task, outcome)?;
+            let stored = shorten_outcome(outcome.clone(), self.configuration.longest_outcome);
+            end_with_followers(transaction, id, "done", &reason, code, Some(&stored))
         })
     }
 
@@ -255,16 +298,26 @@ impl Service {
         self.settle_tuned(task, outcome)
     }
 
-    fn settle_tuned(&self, task: &WaitingTask, mut outcome: Value) -> Result<(), ServiceError> {
-        let id = task.id;
+    fn settle_tuned(&self, task: &WaitingTask, outcome: Value) -> Result<(), ServiceError> {
         let table = TunedFiles::deserialize(&outcome).unwrap_or_default().table;
         if table.as_os_str().is_empty() {
-            return self.settle_failed(id, Some(0), "the outcome names no table");
+            return self.settle_failed(task, Some(0), "the outcome names no table", None);
         }
         let path = self.configuration.folder.join(table);
-        let taken = files::read_text(&path)
-            .map_err(ServiceError::on_file("read", &path))
-            .and_then(|text| self.add_task_table(id, &task.machine, task.campaign, &text));
+        let text = files::read_text(&path).map_err(ServiceError::on_file("read", &path));
+        self.settle_with_table(task, outcome, text)
+    }
+
+    /// Adds the table that a task has made, and ends the task.
+    pub(super) fn settle_with_table(
+        &self,
+        task: &WaitingTask,
+        mut outcome: Value,
+        text: Result<String, ServiceError>,
+    ) -> Result<(), ServiceError> {
+        let id = task.id;
+        let taken =
+            text.and_then(|text| self.add_task_table(id, &task.machine, task.campaign, &text));
         let digest = match taken {
             Ok(digest) => digest,
             // The caller retries, as the task is not at fault.
@@ -272,13 +325,13 @@ impl Service {
             Err(error) if error.is_disk_fault() => return Err(error),
             Err(error) => {
                 let reason = format!("its table cannot be added: {error}");
-                return self.settle_failed(id, Some(0), &reason);
+                return self.settle_failed(task, Some(0), &reason, None);
             }
         };
         MadeTable { digest }.add_to(&mut outcome);
         let reason = describe_outcome(task.kind, &outcome);
-        let outcome = shorten_outcome(outcome);
-        self.finish_task(id, |transaction| {
+        let outcome = shorten_outcome(outcome, self.configuration.longest_outcome);
+        self.finish_task(task, |transaction| {
             end_with_followers(transaction, id, "done", &reason, Some(0), Some(&outcome))
         })
     }
@@ -313,10 +366,17 @@ impl Service {
     /// Runs the transaction that ends a task and returns all tasks that it changes; then announces these.
     fn finish_task(
         &self,
-        id: TaskId,
+        ending: impl Into<EndingTask>,
         end: impl FnOnce(&Transaction<'_>) -> Result<Vec<TaskId>, ServiceError>,
     ) -> Result<(), ServiceError> {
-        let changed = self.database.write(end)?;
+        let EndingTask { id, claim } = ending.into();
+        let changed = self.database.write(|transaction| {
+            let changed = end(transaction)?;
+            if let Some(fence) = claim {
+                agents::end_claim(transaction, fence, true)?;
+            }
+            Ok(changed)
+        })?;
         let mut state = self.runner.lock_state();
         state.retries.remove(&id);
         state.plans.remove(&id);
@@ -325,13 +385,20 @@ impl Service {
         Ok(())
     }
 
-    /// Puts the tasks that were running when an earlier service stopped back into the queue; called at start.
+    /// Puts the tasks that were running when an earlier service stopped back into the queue; called at start. Those that
+    /// agents carry out go on.
     pub(crate) fn requeue_interrupted(&self) -> Result<(), ServiceError> {
+        let with_agents = self.configuration.machines.iter();
+        let with_agents = with_agents.filter(|machine| machine.has_agent);
+        let names: Vec<&str> = with_agents.map(|machine| &*machine.name).collect();
+        let names = json!(names).to_string();
         self.database.write(|transaction| {
             transaction.execute(
                 "UPDATE task SET state = 'waiting', \
-                 reason = 'the service was restarted; continues from the stored measurements' WHERE state = 'running'",
-                [],
+                 reason = 'the service was restarted; continues from the stored measurements' WHERE state = 'running' \
+                 AND NOT (EXISTS (SELECT 1 FROM claim WHERE claim.task = task.id AND counts IS NULL) AND machine IN \
+                 (SELECT id FROM machine WHERE name IN (SELECT value FROM json_each(?1))))",
+                [names],
             )?;
             // The system clock may have been set since these times were stored.
             transaction.execute("UPDATE task SET not_before = NULL WHERE state = 'waiting'", [])?;

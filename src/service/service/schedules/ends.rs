@@ -12,6 +12,8 @@ use crate::{ServiceError, TaskId, WebhookEvent, audit};
 const MOST_FAILURES: u32 = 3;
 /// The name of the service where it acts by itself.
 pub(super) const OWN_NAME: &str = "service";
+/// The event of a suspicion.
+pub(super) const SUSPICION: &str = "the newest points of a trend suggest a change";
 /// The most characters of a task's reason that a pause quotes.
 const MOST_QUOTED: usize = 500;
 
@@ -103,8 +105,7 @@ pub(crate) fn mark_suspicion(
     transaction: &Transaction<'_>,
     machine: i64,
 ) -> Result<(), ServiceError> {
-    let event = "the newest points of a trend suggest a change";
-    mark_event(transaction, machine, "$.events.suspicion", event)
+    mark_event(transaction, machine, "$.events.suspicion", SUSPICION)
 }
 
 /// The schedules of a machine that wait for an event, by its place in their definitions, get it, unless they are paused

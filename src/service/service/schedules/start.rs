@@ -4,17 +4,19 @@ use jiff::{Timestamp, Zoned};
 use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
 use serde_json::json;
 
-use super::ends::count_failure;
+use super::ends::{SUSPICION, count_failure};
 use super::times::{closed_until, format_local};
 use super::{ScheduledTimes, problem_subject};
 use crate::database::{json_column, query_rows};
 use crate::{
-    ChannelKey, Notice, ReleaseAction, ScheduleDefinition, Service, ServiceError, TaskId,
-    TaskRequest,
+    ChannelKey, Notice, Release, ReleaseAction, ScheduleDefinition, Service, ServiceError, Task,
+    TaskId, TaskRequest,
 };
 
 /// The least time between two tasks that events cause, in milliseconds: a task may cause the next event.
 const EVENT_PAUSE: i64 = 60 * 60 * 1000;
+/// The releases of a channel among which the table before the released one is looked for.
+const MOST_RELEASES: u32 = 50;
 const DAY_MILLISECONDS: i64 = 86_400_000;
 /// The least time between the end of a task and the next one that the age of a table causes: the table stays old if
 /// somebody cancels the task, or if it fails.
@@ -50,6 +52,11 @@ impl Due {
             Self::Time(at) => format!("its time came at {}", format_local(at)),
             Self::Event(what) => what.clone(),
         }
+    }
+
+    /// Whether the newest points of a trend suggest a change.
+    fn is_suspicion(&self) -> bool {
+        matches!(self, Self::Event(what) if what == SUSPICION)
     }
 }
 
@@ -183,9 +190,10 @@ impl Service {
             .and_then(|request| self.submit_for_schedule(name, &request, &why, record));
         match submitted {
             Ok(task) => {
-                let task = Box::new(task);
-                self.feed.send(Notice::Task { task });
-                self.runner.wake();
+                self.announce_scheduled(task);
+                if due.is_suspicion() {
+                    self.submit_control(stored)?;
+                }
                 Ok(())
             }
             Err(error @ ServiceError::Database(_)) => Err(error),
@@ -196,26 +204,44 @@ impl Service {
         }
     }
 
+    fn announce_scheduled(&self, task: Task) {
+        let task = Box::new(task);
+        self.feed.send(Notice::Task { task });
+        self.runner.wake();
+    }
+
+    /// Submits the task of a schedule once more, for the table that its channel had before. It is a control: what both
+    /// tables show is no fault of the released one.
+    fn submit_control(&self, stored: &StoredSchedule) -> Result<(), ServiceError> {
+        let Some(request) = self.control_request(&stored.definition)? else {
+            return Ok(());
+        };
+        let name = &stored.name;
+        let why = format!(
+            "submitted by the schedule {name} as a control: the table before the released one"
+        );
+        match self.submit_for_schedule(name, &request, &why, |_, _| Ok(())) {
+            Ok(task) => {
+                self.announce_scheduled(task);
+                Ok(())
+            }
+            Err(error @ ServiceError::Database(_)) => Err(error),
+            Err(error) if error.is_disk_fault() => Err(error),
+            // Its campaign may have been removed: then the released table is measured without a control.
+            Err(_) => Ok(()),
+        }
+    }
+
     /// The request of a schedule, with the table that its channel has now.
     fn scheduled_request(
         &self,
         definition: &ScheduleDefinition,
     ) -> Result<TaskRequest, ServiceError> {
         let mut request = definition.task.clone();
-        let Some(channel) = &definition.channel else {
+        let Some(key) = key_of_channel(definition) else {
             return Ok(request);
         };
-        let key = ChannelKey {
-            machine: request.machine.clone().unwrap_or_default(),
-            library: channel.library.clone(),
-            channel: channel.channel,
-        };
-        let only_newest = crate::Slice {
-            before: None,
-            limit: Some(1),
-        };
-        let releases = self.list_releases(&key, only_newest)?.items;
-        let newest = releases.into_iter().next();
+        let newest = self.newest_releases_of(&key, 1)?.into_iter().next();
         let released = newest.filter(|release| release.action != ReleaseAction::Withdraw);
         let digest = released.map(|release| release.digest);
         request.table =
@@ -223,6 +249,41 @@ impl Service {
                 ServiceError::Conflict(format!("{key} has no table; release one"))
             })?);
         Ok(request)
+    }
+
+    /// The request of a schedule, with the newest table of its channel before the one that it has now. `None` if there
+    /// was none.
+    fn control_request(
+        &self,
+        definition: &ScheduleDefinition,
+    ) -> Result<Option<TaskRequest>, ServiceError> {
+        let Some(key) = key_of_channel(definition) else {
+            return Ok(None);
+        };
+        let mut releases = self.newest_releases_of(&key, MOST_RELEASES)?.into_iter();
+        let Some(newest) = releases.next() else {
+            return Ok(None);
+        };
+        let before = releases.find(|release| {
+            release.action != ReleaseAction::Withdraw && release.digest != newest.digest
+        });
+        Ok(before.map(|release| TaskRequest {
+            table: Some(release.digest),
+            ..definition.task.clone()
+        }))
+    }
+
+    /// The newest releases of a channel, newest first.
+    fn newest_releases_of(
+        &self,
+        key: &ChannelKey,
+        most: u32,
+    ) -> Result<Vec<Release>, ServiceError> {
+        let newest = crate::Slice {
+            before: None,
+            limit: Some(most),
+        };
+        Ok(self.list_releases(key, newest)?.items)
     }
 
     /// Counts a task that could not be submitted as one that failed, unless the schedule has been changed since it was
@@ -271,6 +332,16 @@ impl Service {
             format!("waits for a window of the schedule {name}; the next one opens at {until}")
         }))
     }
+}
+
+/// The channel of a schedule's definition.
+fn key_of_channel(definition: &ScheduleDefinition) -> Option<ChannelKey> {
+    let channel = definition.channel.as_ref()?;
+    Some(ChannelKey {
+        machine: definition.task.machine.clone().unwrap_or_default(),
+        library: channel.library.clone(),
+        channel: channel.channel,
+    })
 }
 
 /// The time at which the campaign of a request was last tuned on its machine with its overrides.

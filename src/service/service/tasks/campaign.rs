@@ -45,7 +45,7 @@ impl Service {
         }
         let table = self.read_table(digest)?;
         let mut campaigns: Vec<TaskCampaign> = self
-            .campaign_paths(machine)
+            .campaign_paths(machine)?
             .into_iter()
             .filter_map(|path| self.campaign_of_folder(machine, &path).ok())
             .collect();
@@ -94,7 +94,8 @@ impl Service {
             });
             Ok(row.optional()?)
         })?;
-        let Some((text, path, campaign_digest)) = row.filter(|(_, path, _)| may_run(machine, path))
+        let Some((text, path, campaign_digest)) =
+            row.filter(|(_, path, _)| machine.has_agent || may_run(machine, path))
         else {
             return Ok(None);
         };

@@ -20,7 +20,10 @@ const MOST_CHARACTERS: usize = 1000;
 /// The most collectives, or node counts.
 const MOST_ENTRIES: usize = 100;
 
-/// Applies overrides to a campaign. Returns the changed campaign, and its text.
+/// Reads a campaign from its text and path.
+pub(crate) type CampaignReader = fn(&str, &Path) -> Result<Campaign, CampaignError>;
+
+/// Applies overrides to a campaign. Returns the changed campaign, which `read` reads, and its text.
 ///
 /// # Errors
 /// [`ServiceError::Invalid`], also of an override that makes the campaign invalid.
@@ -28,6 +31,7 @@ pub(crate) fn apply_overrides(
     overrides: &Overrides,
     campaign: &Campaign,
     path: &str,
+    read: CampaignReader,
 ) -> Result<(Campaign, String), ServiceError> {
     check_limits(overrides)?;
     let mut values = Vec::new();
@@ -55,7 +59,7 @@ pub(crate) fn apply_overrides(
         }
         values.push(("shapes", json!(shapes).to_string()));
     }
-    with_keys(campaign.text(), path, &values).map_err(name_override)
+    with_keys(campaign.text(), path, &values, read).map_err(name_override)
 }
 
 fn check_limits(overrides: &Overrides) -> Result<(), ServiceError> {
@@ -104,13 +108,14 @@ pub(crate) fn with_outputs(
     let [store, table, report] =
         [store, table, report].map(|output_path| output_path.to_string_lossy());
     let output = json!({"store": store, "table": table, "report": report}).to_string();
-    Ok(with_keys(text, path, &[("output", output)])?.1)
+    Ok(with_keys(text, path, &[("output", output)], Campaign::parse)?.1)
 }
 
 fn with_keys(
     text: &str,
     path: &str,
     values: &[(&str, String)],
+    read: CampaignReader,
 ) -> Result<(Campaign, String), ServiceError> {
     let named = Path::new(path);
     let document = Document::parse(&CAMPAIGN, named, text).map_err(CampaignError::from)?;
@@ -118,5 +123,5 @@ fn with_keys(
         let problem = format!("{path} is written in braces; write it as `key: value` lines");
         ServiceError::invalid("overrides", problem)
     })?;
-    Ok((Campaign::parse(&changed_text, named)?, changed_text))
+    Ok((read(&changed_text, named)?, changed_text))
 }

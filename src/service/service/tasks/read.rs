@@ -101,6 +101,16 @@ impl Service {
     /// # Errors
     /// [`ServiceError::NotFound`], [`ServiceError::NoLog`].
     pub fn read_log(&self, id: TaskId, from: u64) -> Result<LogPart, ServiceError> {
+        self.read_log_part(id, from, MOST_LOG)
+    }
+
+    /// As [`Service::read_log`], with another limit on the number of bytes.
+    pub(super) fn read_log_part(
+        &self,
+        id: TaskId,
+        from: u64,
+        most: u64,
+    ) -> Result<LogPart, ServiceError> {
         self.read_task(id)?;
         let path = self.task_folder(id).join("log");
         let read = || -> io::Result<_> {
@@ -109,8 +119,8 @@ impl Service {
             let from = from.min(length);
             let mut bytes = Vec::new();
             file.seek(SeekFrom::Start(from))?;
-            file.take(MOST_LOG).read_to_end(&mut bytes)?;
-            if bytes.len() as u64 == MOST_LOG {
+            file.take(most).read_to_end(&mut bytes)?;
+            if bytes.len() as u64 == most {
                 bytes.truncate(bytes.len() - count_unfinished(&bytes));
             }
             Ok(LogPart {

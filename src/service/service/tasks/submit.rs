@@ -1,6 +1,6 @@
 //! Submits tasks.
 
-use campaign::LauncherConfig;
+use campaign::{Campaign, LauncherConfig};
 use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use serde_json::Value;
 
@@ -22,26 +22,26 @@ const MOST_WAITING: i64 = 10_000;
 const LONGEST_KEY: usize = 255;
 
 /// A checked request, ready to be written.
-struct CheckedRequest {
+pub(super) struct CheckedRequest {
     request: TaskRequest,
     /// The request as it is stored.
     json: String,
-    campaign: TaskCampaign,
+    pub(super) campaign: TaskCampaign,
 }
 
 /// Who submits a task.
-struct Origin<'a> {
-    actor: &'a str,
+pub(super) struct Origin<'a> {
+    pub(super) actor: &'a str,
     /// The idempotency key.
-    key: Option<&'a str>,
-    schedule: Option<ScheduledOrigin<'a>>,
+    pub(super) key: Option<&'a str>,
+    pub(super) schedule: Option<ScheduledOrigin<'a>>,
 }
 
 /// The schedule that submits a task.
-struct ScheduledOrigin<'a> {
-    name: &'a str,
+pub(super) struct ScheduledOrigin<'a> {
+    pub(super) name: &'a str,
     /// The time or event that made it due.
-    why: &'a str,
+    pub(super) why: &'a str,
 }
 
 impl Service {
@@ -159,7 +159,7 @@ impl Service {
     }
 
     /// Reads the campaign of a request, and checks that its fields fit together.
-    fn read_request(
+    pub(super) fn read_request(
         &self,
         machine: &ServiceMachine,
         request: TaskRequest,
@@ -183,8 +183,13 @@ impl Service {
                 if request.overrides.is_empty() {
                     found
                 } else {
+                    let read = if machine.has_agent {
+                        Campaign::parse_elsewhere
+                    } else {
+                        Campaign::parse
+                    };
                     let (campaign, text) =
-                        apply_overrides(&request.overrides, &found.campaign, path)?;
+                        apply_overrides(&request.overrides, &found.campaign, path, read)?;
                     TaskCampaign {
                         campaign,
                         text,
@@ -225,7 +230,7 @@ fn check_idempotency_key(key: Option<&str>) -> Result<(), ServiceError> {
     }
 }
 
-fn invalid_json(error: serde_json::Error) -> ServiceError {
+pub(super) fn invalid_json(error: serde_json::Error) -> ServiceError {
     ServiceError::invalid("request", error.to_string())
 }
 
@@ -252,7 +257,7 @@ fn find_earlier_task(
 }
 
 /// Adds a task, unless a concurrent request with the same key has added it.
-fn add_task(
+pub(super) fn add_task(
     transaction: &Transaction<'_>,
     prepared: &CheckedRequest,
     origin: &Origin<'_>,

@@ -1,52 +1,41 @@
 //! Machines, and the campaigns that may run on them.
 
 use axum::extract::State;
-use serde::Serialize;
-use service::CampaignEntry;
-use utoipa::ToSchema;
+use service::{CampaignEntry, ListedMachine};
 
 use crate::json::Json;
 use crate::pages::readable_campaigns;
 use crate::state::Encoded;
 use crate::{App, Problem, Visitor};
 
-/// A machine that tasks run on.
-#[derive(Debug, Serialize, ToSchema)]
-pub(crate) struct Machine {
-    /// Its name.
-    name: String,
-    /// Patterns of the campaigns that may run on it.
-    campaigns: Vec<String>,
-    /// The most tasks of batch systems that run at once.
-    tasks: u32,
-    /// Node-hours per calendar month (UTC) after which no new tasks start.
-    node_hours: Option<f64>,
-    /// Node-hours that tasks have used in this calendar month.
-    node_hours_this_month: f64,
-}
-
 /// The machines.
 #[utoipa::path(
     get, path = "/api/v1/machines", tag = "machines",
     responses(
-        (status = 200, body = Vec<Machine>),
+        (status = 200, body = Vec<ListedMachine>),
         (status = 401, body = Problem), (status = 403, body = Problem),
     )
 )]
 pub(crate) async fn list_machines(
     State(app): State<App>,
     visitor: Visitor,
-) -> Result<Json<Vec<Machine>>, Problem> {
+) -> Result<Json<Vec<ListedMachine>>, Problem> {
     let machines = app.run_reading(|service| {
         let machines = service.configuration().machines.iter();
         let described = machines.map(|machine| {
             let spent = service.node_seconds_this_month(&machine.name)?;
-            Ok(Machine {
+            Ok(ListedMachine {
                 name: machine.name.clone(),
                 campaigns: machine.campaigns.clone(),
                 tasks: machine.tasks,
                 node_hours: machine.node_hours,
                 node_hours_this_month: spent / 3600.0,
+                has_agent: machine.has_agent,
+                agent: if machine.has_agent {
+                    service.find_agent(&machine.name)?
+                } else {
+                    None
+                },
             })
         });
         described.collect::<Result<Vec<_>, _>>()

@@ -7,6 +7,7 @@ use utoipa_axum::routes;
 use crate::App;
 use crate::routes::Document;
 
+mod agents;
 mod channels;
 mod events;
 mod findings;
@@ -64,6 +65,10 @@ pub(crate) fn build_router() -> OpenApiRouter<App> {
         .routes(routes!(webhooks::list_webhooks, webhooks::make_webhook))
         .routes(routes!(webhooks::remove_webhook))
         .routes(routes!(webhooks::test_webhook))
+        .routes(routes!(agents::put_campaigns))
+        .routes(routes!(agents::claim_task))
+        .routes(routes!(agents::note_heartbeat))
+        .routes(routes!(agents::complete_claim))
         .routes(routes!(usage::get_usage, usage::add_usage))
         .routes(routes!(session::begin_session, session::end_session))
 }

@@ -89,7 +89,7 @@ pub(crate) async fn list_tables(
     versions.await
 }
 
-/// Adds a table that was made elsewhere. Needs the scope `publish`.
+/// Adds a table that was made elsewhere. Needs the scope `publish`, or `agent` for a machine with an agent.
 #[utoipa::path(
     post, path = "/api/v1/machines/{machine}/tables", tag = "tables", params(("machine" = String, Path)),
     request_body(content = serde_json::Value, content_type = "application/yaml"),
@@ -132,6 +132,8 @@ pub(crate) struct TableView {
     date: String,
     /// The number of launches it is based on.
     launches: u32,
+    /// What the bits of its reductions must not depend on, by its campaign; `none` without a requirement.
+    numerics: String,
     /// Reasons to trust the measurements less.
     warnings: Vec<String>,
     /// The number of its rules.
@@ -193,6 +195,7 @@ pub(crate) async fn describe_table(
         cpu: facts.cpu,
         date: facts.date,
         launches: facts.launches,
+        numerics: facts.numerics,
         warnings: facts.warnings,
         rules: facts.rules,
         versions,

@@ -6,10 +6,10 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
 use service::{
-    FindingCause, FindingFilter, FindingState, FoundChange, ListedFinding, Scope, ServiceError,
-    Slice, TrendFinding, TrendQuantity, Triage,
+    ChangeControl, FindingCause, FindingFilter, FindingState, FoundChange, ListedFinding, Scope,
+    ServiceError, Slice, TrendFinding, TrendQuantity, Triage,
 };
-use vocabulary::units::format_seconds;
+use vocabulary::units::{format_counted, format_seconds};
 
 use super::elements::{pager_links, refusal_box, scroll_box, task_link, time_element};
 use super::forms::{Fields, Reader, SentForm};
@@ -196,7 +196,8 @@ fn changes_table(changes: &[FoundChange]) -> Markup {
     html! {
         table {
             thead { tr { th scope="col" { "series" } th scope="col" { "what" } th.number scope="col" { "before" }
-                th.number scope="col" { "after" } th.number scope="col" { "change" } th scope="col" { "since" }
+                th.number scope="col" { "after" } th.number scope="col" { "change" } th scope="col" { "control" }
+                th scope="col" { "since" }
                 th scope="col" { "found by" } } }
             tbody {
                 @for change in changes {
@@ -209,12 +210,22 @@ fn changes_table(changes: &[FoundChange]) -> Markup {
                         td.number { (format_value(change.quantity, change.before)) }
                         td.number { (format_value(change.quantity, change.after)) }
                         td.number { (format!("{:+.1} %", 100.0 * (change.after / change.before - 1.0))) }
+                        td { @if let Some(control) = &change.control { (control_cell(control)) } @else { "none" } }
                         td { (time_element(change.began_at)) }
                         td { (task_link(change.found_by)) }
                     }
                 }
             }
         }
+    }
+}
+
+/// What another table's choice for the same call did meanwhile.
+fn control_cell(control: &ChangeControl) -> Markup {
+    html! {
+        a href=(series_address(control.series)) { (control.chosen) }
+        ": " (format!("{:.3}", control.before)) " before, " (format!("{:.3}", control.after)) " after, over "
+        (format_counted(control.points_after, "point"))
     }
 }
 

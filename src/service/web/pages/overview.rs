@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
 use service::{
-    Release, Service, ServiceError, ServiceMachine, Slice, Task, TaskFilter, TaskState, Validation,
+    MachineAgent, Release, Service, ServiceError, ServiceMachine, Slice, Task, TaskFilter,
+    TaskState, Validation,
 };
 
 use super::elements::{
@@ -30,6 +31,8 @@ struct Overview {
     machines: Vec<ServiceMachine>,
     /// Node-seconds of this month, by machine.
     spent: Vec<f64>,
+    /// The agents that were heard, by machine.
+    agents: Vec<Option<MachineAgent>>,
     releases: Vec<(Release, Option<Validation>)>,
     counts: Vec<(String, TaskState, u64)>,
     running: Vec<(Task, Option<PrintedEvent>)>,
@@ -44,6 +47,10 @@ impl Overview {
         let spent = machines
             .iter()
             .map(|machine| service.node_seconds_this_month(&machine.name))
+            .collect::<Result<_, _>>()?;
+        let agents = machines
+            .iter()
+            .map(|machine| service.find_agent(&machine.name))
             .collect::<Result<_, _>>()?;
         let mut channels = service.newest_releases()?;
         channels.retain(|release| visitor.may_read(Some(&release.key.machine)));
@@ -74,6 +81,7 @@ impl Overview {
         });
         Ok(Self {
             spent,
+            agents,
             machines,
             releases,
             counts: service.task_counts()?,
@@ -188,6 +196,10 @@ fn machine_card(read: &Overview, name: &str, now: Timestamp) -> Markup {
                     a href=(with_query("/queue", &[("machine", name), ("state", "failed")])) { (read.count_tasks(name, TaskState::Failed)) " failed" }
                 }
                 @if let Some(index) = configured {
+                    @if read.machines[index].has_agent {
+                        dt { "Agent" }
+                        dd { (agent_presence(read.agents[index].as_ref(), now)) }
+                    }
                     dt { "Node-hours this month" }
                     dd { (node_hours_account(read.spent[index], read.machines[index].node_hours)) }
                 } @else {
@@ -233,6 +245,14 @@ pub(super) fn validation_summary(validation: Option<&Validation>, now: Timestamp
         @else { "no point slower" }
         " (" (validation.deployment) ")"
         ", " (age_element(validation.at, now))
+    }
+}
+
+/// Where a machine's agent runs, and when it was heard.
+fn agent_presence(agent: Option<&MachineAgent>, now: Timestamp) -> Markup {
+    html! {
+        @if let Some(agent) = agent { "on " (agent.host) ", last heard " (age_element(agent.heard_at, now)) }
+        @else { strong { "never heard" } ": tasks wait for it" }
     }
 }
 

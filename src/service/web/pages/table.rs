@@ -98,7 +98,7 @@ impl MachineUses {
 }
 
 /// The provenance of a table.
-fn provenance_rows(facts: &Facts) -> [(&'static str, String); 7] {
+fn provenance_rows(facts: &Facts) -> [(&'static str, String); 8] {
     [
         ("MPI library", facts.library.clone()),
         ("CPU", facts.cpu.clone()),
@@ -110,7 +110,18 @@ fn provenance_rows(facts: &Facts) -> [(&'static str, String); 7] {
             "Least confidence of deployed rules",
             facts.min_confidence.clone(),
         ),
+        ("Bits of sums", describe_numerics(facts)),
     ]
+}
+
+/// What the table promises about the bits of sums, and what that costs; empty if it promises nothing.
+fn describe_numerics(facts: &Facts) -> String {
+    if facts.numerics == "none" {
+        return String::new();
+    }
+    let promise = format!("{}, among calls that colltune carries out", facts.numerics);
+    let lines = std::iter::once(promise).chain(facts.numerics_costs.iter().cloned());
+    lines.collect::<Vec<_>>().join("; ")
 }
 
 pub(super) async fn show_table(

@@ -14,11 +14,15 @@ use super::tables::readable_machine_names;
 use crate::extract::Path;
 use crate::{App, Problem, Visitor};
 
-const SCOPES: [(Scope, &str); 5] = [
+const SCOPES: [(Scope, &str); 6] = [
     (Scope::Read, "see everything but tokens and the audit"),
     (Scope::Submit, "submit and cancel tasks"),
     (Scope::Publish, "release tables, roll back, withdraw"),
     (Scope::Usage, "send lines about jobs"),
+    (
+        Scope::Agent,
+        "take tasks of machines as their agent, and report results",
+    ),
     (
         Scope::Admin,
         "all of these, tokens, the audit, and overriding gates",
@@ -54,7 +58,7 @@ async fn make_from_fields(
     let scopes = fields.all_values("scope").map(|name| {
         name.parse().map_err(|_| ServiceError::Invalid {
             field: "scopes",
-            problem: format!("`{name}` is none of read, submit, publish, usage, admin"),
+            problem: format!("`{name}` is none of read, submit, publish, agent, usage, admin"),
         })
     });
     let new = NewToken {

@@ -121,7 +121,7 @@ fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
 }
 
 /// A script that starts a program, with an additional command on one rank.
-fn differing(rank: u32, does: &str, folder: &Path) -> PathBuf {
+pub(crate) fn differing(rank: u32, does: &str, folder: &Path) -> PathBuf {
     let script = folder.join("start");
     let text = format!(
         "#!/bin/sh\nif [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = {rank} ]; then {does}; fi\nexec \"$@\"\n"
@@ -170,7 +170,7 @@ fn ranks_without_the_library_are_reported_under_mpi() {
 
 /// The build for the other library, installed by scripts/driver. That for Intel MPI does not count: the loader finds
 /// Intel's library by a path of the program alone.
-fn other_build() -> Option<PathBuf> {
+pub(crate) fn other_build() -> Option<PathBuf> {
     let libdir = PathBuf::from(std::env::var_os("COLLTUNE_LIBDIR")?);
     let not_wanted = [chosen_family(), LibraryName::IntelMpi].map(LibraryName::name);
     let others = std::fs::read_dir(libdir).ok()?.flatten();

@@ -1,5 +1,6 @@
 //! `libcolltune.so` in programs written in C, C++ and Fortran.
 
+mod between;
 mod bits;
 mod chain;
 mod corners;

@@ -2,15 +2,19 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
-use profile::usage::{JobOutcome, JobUsage};
+use launcher::LibraryName;
+use profile::usage::{CarriedOutBy, JobOutcome, JobUsage};
 use table::Table;
 use tempfile::TempDir;
-use testkit::mpi::{LaunchOutput, chosen_installation};
+use testkit::mpi::{LaunchOutput, chosen_family, chosen_installation};
+use testkit::process;
 use testkit::tables::table_yaml;
 use vocabulary::{Candidate, Parameters, Pattern};
 
-use crate::launch::{compiled, run_preloaded, warnings};
+use crate::corners::{differing, other_build};
+use crate::launch::{compiled, preloaded, run_preloaded, warnings};
 
 /// Rules for long allreduces.
 const RULES: &str = "  allreduce:
@@ -79,19 +83,36 @@ impl Prepared {
 
     /// Runs the program with a line, which goes there, and without a summary unless there is a variable for it.
     fn run(&self, what: &str, usage: &Path, more: &[(&str, &str)]) -> LaunchOutput {
+        self.start(&self.program, &[what], 2, usage, more)
+    }
+
+    /// Runs any program in the same way.
+    fn start(
+        &self,
+        program: &Path,
+        arguments: &[&str],
+        ranks: u32,
+        usage: &Path,
+        more: &[(&str, &str)],
+    ) -> LaunchOutput {
         let mut variables = vec![
             ("COLLTUNE_LOG", "0"),
             ("COLLTUNE_USAGE", usage.to_str().expect("a path")),
             ("SLURM_JOB_ID", "4711"),
         ];
         variables.extend_from_slice(more);
-        run_preloaded(
-            &self.program,
-            &[what.to_owned()],
-            2,
-            &self.table,
-            &variables,
-        )
+        let arguments: Vec<String> = arguments.iter().map(|text| (*text).to_owned()).collect();
+        run_preloaded(program, &arguments, ranks, &self.table, &variables)
+    }
+
+    /// Another table that can be used, of the same name.
+    fn write_other_table(&self) -> PathBuf {
+        let library = chosen_installation().library();
+        let other = self.path("other.yaml");
+        let rules = RULES.replace("from: 4K", "from: 8K");
+        let text = table_yaml("in-use", &library.name, &library.version, &rules);
+        std::fs::write(&other, text).expect("written");
+        other
     }
 }
 
@@ -229,6 +250,163 @@ fn a_job_that_does_not_use_the_table_has_a_line_mpi() {
     std::fs::write(&other, text).expect("written");
     let older = [("COLLTUNE_TABLE", other.to_str().expect("a path"))];
     expect("all", &older, JobOutcome::OtherSystem, "0.1");
+}
+
+/// Checks the one line about a job whose calls are not known.
+#[track_caller]
+fn check_unused(file: &Path, outcome: JobOutcome, why: &str) -> JobUsage {
+    let text = std::fs::read_to_string(file).expect("a file");
+    assert!(
+        text.contains(&format!("\"outcome\":\"{}\"", outcome.name())),
+        "{text}"
+    );
+    let [job] = <[JobUsage; 1]>::try_from(jobs_in(file)).expect(&text);
+    assert_eq!(job.outcome, outcome, "{text}");
+    assert!(
+        job.why
+            .as_deref()
+            .is_some_and(|reason| reason.contains(why)),
+        "no `{why}` in {text}"
+    );
+    assert!(job.calls.is_empty() && job.table.is_none(), "{text}");
+    assert_eq!(job.job.as_deref(), Some("4711"), "{text}");
+    job
+}
+
+#[test]
+fn ranks_that_differ_have_one_line_mpi() {
+    let prepared = Prepared::new();
+    let other = prepared.write_other_table();
+    let program = prepared.program.display().to_string();
+    let told = "not all ranks have read the same table";
+    for (number, does) in [
+        format!("export COLLTUNE_TABLE='{}'", other.display()),
+        "export COLLTUNE_TABLE=/nowhere.yaml".to_owned(),
+        "export COLLTUNE_EXTRAPOLATE=1".to_owned(),
+    ]
+    .iter()
+    .enumerate()
+    {
+        let file = prepared.path(&format!("usage{number}.jsonl"));
+        let script = differing(1, does, prepared.folder.path());
+        let ran = prepared.start(&script, &[&program, "all"], 2, &file, &[]);
+        ran.expect_success();
+        let job = check_unused(&file, JobOutcome::Differs, told);
+        assert_eq!(job.ranks, Some(2), "{does}");
+        assert_eq!(job.program, "usage", "{does}");
+    }
+}
+
+#[test]
+fn a_build_for_another_library_writes_a_line_mpi() {
+    let Some(other) = testkit::require("measuring programs", other_build()) else {
+        return;
+    };
+    let prepared = Prepared::new();
+    let file = prepared.path("usage.jsonl");
+    let more = [("LD_PRELOAD", other.to_str().expect("a path"))];
+    prepared.run("all", &file, &more).expect_success();
+    let job = check_unused(&file, JobOutcome::OtherLibrary, "was built for");
+    let library = chosen_installation().library().to_string();
+    assert_eq!(job.library, Some(library));
+}
+
+#[test]
+fn programs_whose_calls_are_not_seen_have_a_line_mpi() {
+    let prepared = Prepared::new();
+    let program = compiled("unserved.c", prepared.folder.path(), &["-ldl"]);
+    let mut ways = vec![("address", JobOutcome::Bypassed, "by addresses of its own")];
+    if chosen_family() == LibraryName::Mpich {
+        ways.push((
+            "sessions",
+            JobOutcome::Sessions,
+            "starts MPI by sessions, without MPI_Init",
+        ));
+    }
+    for (way, outcome, why) in ways {
+        let file = prepared.path(&format!("{way}.jsonl"));
+        let ran = prepared.start(&program, &[way], 2, &file, &[]);
+        assert!(ran.text.contains("the program ends"), "{}", ran.text);
+        let job = check_unused(&file, outcome, why);
+        assert_eq!(job.program, "unserved");
+        assert_eq!(job.ranks, None);
+        let library = chosen_installation().library().to_string();
+        assert_eq!(job.library, Some(library));
+    }
+}
+
+#[test]
+fn a_spawned_program_has_a_line_of_its_own_mpi() {
+    let prepared = Prepared::new();
+    let file = prepared.path("usage.jsonl");
+    let ran = prepared.start(&prepared.program, &["spawn"], 1, &file, &[]);
+    let text = ran.expect_success();
+    let has_spawned = !text.contains("the program cannot spawn");
+    if testkit::require(
+        "MPI library that spawns programs",
+        has_spawned.then_some(()),
+    )
+    .is_none()
+    {
+        return;
+    }
+    assert_eq!(text.matches("the program ends").count(), 2, "{text}");
+    let jobs = jobs_in(&file);
+    let of_outcome = |outcome| jobs.iter().find(|job| job.outcome == outcome);
+    assert_eq!(jobs.len(), 2, "{jobs:?}");
+    let spawned = of_outcome(JobOutcome::Spawned).expect("a line of the spawned program");
+    assert!(spawned.calls.is_empty() && spawned.table.is_none());
+    assert_eq!(
+        spawned.why.as_deref(),
+        Some("another program has spawned it")
+    );
+    assert_eq!(
+        (spawned.program.as_str(), spawned.ranks),
+        ("usage", Some(1))
+    );
+    let first = of_outcome(JobOutcome::Used).expect("a line of the program that spawned it");
+    assert!(!first.calls.is_empty(), "{first:?}");
+}
+
+/// As with `srun` and a program whose library needs another `--mpi`: the first process alone writes.
+#[test]
+fn of_worlds_of_one_rank_the_first_writes_a_line_mpi() {
+    let prepared = Prepared::new();
+    let file = prepared.path("usage.jsonl");
+    for number in ["0", "1"] {
+        let mut command = Command::new(&prepared.program);
+        command
+            .env("LD_PRELOAD", preloaded())
+            .env("COLLTUNE_TABLE", &prepared.table)
+            .env("COLLTUNE_USAGE", &file)
+            .env("SLURM_STEP_NUM_TASKS", "2")
+            .env("SLURM_PROCID", number);
+        let ended = process::run_to_end(&mut command, Duration::from_secs(60));
+        assert!(ended.status.success(), "{}{}", ended.out, ended.err);
+    }
+    let jobs = jobs_in(&file);
+    let [job] = &jobs[..] else {
+        panic!("{jobs:?}");
+    };
+    assert_eq!(job.outcome, JobOutcome::SeparateWorlds, "{job:?}");
+    let why = job.why.as_deref().unwrap_or_default();
+    assert!(
+        why.starts_with("2 processes were started together"),
+        "{why}"
+    );
+    assert_eq!(job.ranks, Some(1), "{job:?}");
+    assert_eq!(
+        job.table.as_ref().map(|table| table.name.as_str()),
+        Some("in-use")
+    );
+    // The calls of the first world: no other rank is there to combine anything with.
+    let allreduces: u64 = job
+        .calls
+        .iter()
+        .filter(|row| row.collective == "allreduce" && row.by == CarriedOutBy::Alone)
+        .map(|row| row.calls)
+        .sum();
+    assert_eq!(allreduces, 12, "{job:?}");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use answers::{
-    FindingCause, FindingState, FoundChange, ListedFinding, Page, TrendFinding, TrendQuantity,
-    Triage,
+    ChangeControl, FindingCause, FindingState, FoundChange, ListedFinding, Page, TrendFinding,
+    TrendQuantity, Triage,
 };
 use client::{Ask, encode_query};
 use report::text_table;
@@ -109,7 +109,7 @@ fn describe_finding(finding: &TrendFinding) -> String {
         finding.library,
         describe_change(finding.cause, finding.slower)
     )];
-    let columns = "series> | name | what | before> | after> | since";
+    let columns = "series> | name | what | before> | after> | control | since";
     let changes = finding.changes.iter().map(change_row);
     lines.push(text_table(columns, changes).to_text());
     for note in &finding.notes {
@@ -121,7 +121,7 @@ fn describe_finding(finding: &TrendFinding) -> String {
     lines.join("\n")
 }
 
-fn change_row(change: &FoundChange) -> [String; 6] {
+fn change_row(change: &FoundChange) -> [String; 7] {
     let value = |value| match change.quantity {
         TrendQuantity::Ratio => format!("{value:.3}"),
         TrendQuantity::Default => format_seconds(value),
@@ -136,8 +136,23 @@ fn change_row(change: &FoundChange) -> [String; 6] {
         what.to_owned(),
         value(change.before),
         value(change.after),
+        change
+            .control
+            .as_ref()
+            .map_or_else(String::new, describe_control),
         change.began_at.to_string(),
     ]
+}
+
+/// What another table's choice for the same call did meanwhile.
+fn describe_control(control: &ChangeControl) -> String {
+    let ChangeControl {
+        chosen,
+        before,
+        after,
+        ..
+    } = control;
+    format!("{chosen}: {before:.3}, then {after:.3}")
 }
 
 /// Decide about a finding

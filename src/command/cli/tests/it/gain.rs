@@ -219,6 +219,28 @@ fn the_interval_of_a_verdict_becomes_that_of_the_saving() {
         recorded_call("allreduce", SHAPE, 64, WAITING),
         recorded_call("allreduce", SHAPE, 4096, NO_SAMPLES),
     ]);
+    judge_table(&place);
+    let output = place.run_line(GAIN).good().json();
+    let colltune = &output["deployments"][0];
+    let ends = |of: &Value| {
+        ["saved_seconds", "saved_seconds_low", "saved_seconds_high"].map(|key| {
+            let seconds = of[key].as_f64();
+            seconds.map(|seconds| (seconds * 1e6).round() / 1e6)
+        })
+    };
+    // 4 seconds beside waiting: 1 - 1/1.6, 1 - 1/1.25 and 1 - 1/2 of them.
+    let whole = [Some(1.5), Some(0.8), Some(2.0)];
+    assert_eq!(ends(colltune), whole, "{output}");
+    // Of the 8 seconds of the other calls all or nothing may be waiting.
+    assert_eq!(ends(&colltune["calls"][0]), [None, Some(0.0), Some(4.0)]);
+    assert_eq!(ends(&colltune["calls"][1]), whole);
+    assert_eq!(colltune["calls"][1]["interval_from"], "validation");
+    assert_eq!(colltune["unknown_waiting_at_most_seconds"], 4.0);
+    assert_eq!(colltune["without_interval_seconds"], 0.0);
+}
+
+/// Writes verdicts into the table that make calls 1.25 to 2 times as fast.
+fn judge_table(place: &Place) {
     let mut judged = parse_table(&table_text());
     let candidate = judged.collectives[&Collective::Allreduce][0].rules[0]
         .candidate
@@ -252,21 +274,176 @@ fn the_interval_of_a_verdict_becomes_that_of_the_saving() {
     let verdicts = vec![verdict(64), verdict(4096)];
     judged.verdicts = verdicts;
     place.write("table.yaml", judged.to_yaml());
-    let output = place.run_line(GAIN).good().json();
-    let colltune = &output["deployments"][0];
-    let ends = |of: &Value| {
-        ["saved_seconds", "saved_seconds_low", "saved_seconds_high"].map(|key| {
-            let seconds = of[key].as_f64();
-            seconds.map(|seconds| (seconds * 1e6).round() / 1e6)
-        })
-    };
-    // 4 seconds beside waiting: 1 - 1/1.6, 1 - 1/1.25 and 1 - 1/2 of them.
-    let whole = [Some(1.5), Some(0.8), Some(2.0)];
-    assert_eq!(ends(colltune), whole, "{output}");
-    // Of the 8 seconds of the other calls all or nothing may be waiting.
-    assert_eq!(ends(&colltune["calls"][0]), [None, Some(0.0), Some(4.0)]);
-    assert_eq!(ends(&colltune["calls"][1]), whole);
-    assert_eq!(colltune["calls"][1]["interval_from"], "validation");
-    assert_eq!(colltune["unknown_waiting_at_most_seconds"], 4.0);
-    assert_eq!(colltune["without_interval_seconds"], 0.0);
+}
+
+/// Profiles of jobs that spent these seconds in ten calls, half of them waiting, each started after the one before.
+fn write_jobs(place: &Place, folder: &str, first: u32, seconds_of_jobs: &[f64]) {
+    std::fs::create_dir_all(place.path(folder)).unwrap();
+    for (number, seconds) in (first..).zip(seconds_of_jobs) {
+        let sampled = format!(
+            r#""sampled_calls":10,"sampled_seconds":{seconds:.2},"waiting_seconds":{:.2}"#,
+            seconds / 2.0
+        );
+        let call = recorded_call("allreduce", SHAPE, 64, &sampled)
+            .replace("\"seconds\":8.0", &format!("\"seconds\":{seconds:.1}"));
+        let text = profile_of("openmpi-4.1.4", &[call])
+            .replace("5f0c3a9b12de4477", &format!("5f0c3a9b12de{number:04}"))
+            .replace("1795319889", &format!("17953198{number:02}"));
+        place.write(&format!("{folder}/{number}.json"), text);
+    }
+}
+
+const COMPARED: &str = "gain table.yaml --profile without --measured with --json";
+
+#[test]
+fn what_jobs_measured_is_shown_beside_the_prediction() {
+    let place = Place::new();
+    write_jobs(&place, "without", 10, &[8.0, 8.0, 8.0]);
+    write_jobs(&place, "with", 20, &[4.0, 5.0, 4.4]);
+    judge_table(&place);
+    let output = place.run_line(COMPARED).good().json();
+    let measured = &output["measured"];
+    let round = |value: &Value| (value.as_f64().unwrap() * 1e6).round() / 1e6;
+    assert_eq!(measured["pairs"], 3, "{output}");
+    // Of 3 times 8 s half is communication, of which 1 - 1/1.6 is saved; each job measured 3 times 2, 1.5 and 1.8 s less.
+    let together = &measured["together"];
+    for (key, expected) in [
+        ("predicted_seconds", 4.5),
+        ("predicted_seconds_low", 2.4),
+        ("predicted_seconds_high", 6.0),
+    ] {
+        assert_eq!(round(&together[key]), expected, "{key}: {output}");
+    }
+    assert_eq!(round(&together["measured"]["seconds"]), 5.4, "{output}");
+    let interval = &together["measured"]["interval"];
+    assert_eq!(
+        [&interval["low"], &interval["high"], &interval["coverage"]].map(round),
+        [4.5, 6.0, 0.75],
+        "{output}"
+    );
+    assert_eq!(together["agreement"], "within");
+    let calls = measured["calls"].as_array().unwrap();
+    assert_eq!(calls.len(), 1, "{output}");
+    assert_eq!(calls[0]["measured"], together["measured"], "{output}");
+    assert_eq!(calls[0]["candidate"], "allreduce/recursive_doubling");
+    // With the waiting it is twice as much.
+    assert_eq!(round(&measured["all_collectives"]["seconds"]), 10.8);
+    let schema = place.run_line("schema gain").good().json();
+    jsonschema::validate(&schema, &output).unwrap();
+    let text = place
+        .run_line("gain table.yaml --profile without --measured with")
+        .good()
+        .out;
+    assert!(
+        text.contains(
+            "Measured on 3 pairs of jobs, through colltune (libcolltune):\n  5.40 s (4.50 s to 6.00 s with 75 % \
+             confidence) saved in the calls below, predicted 4.50 s (2.40 s to 6.00 s)\n  the measured saving lies \
+             within the predicted interval\n"
+        ),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_measured_saving_may_differ_from_the_predicted_one() {
+    let place = Place::new();
+    judge_table(&place);
+    // Predicted are 0.8 to 2 s for each job.
+    for (with, expected) in [
+        (&[2.0, 2.0][..], "more"),
+        (&[8.0, 7.6], "less"),
+        // 2.2 s and 1.9 s.
+        (&[3.6, 4.2], "overlapping"),
+        (&[5.0, 5.0], "within"),
+    ] {
+        write_jobs(&place, "without", 10, &[8.0, 8.0]);
+        write_jobs(&place, "with", 20, with);
+        let output = place.run_line(COMPARED).good().json();
+        let agreement = &output["measured"]["together"]["agreement"];
+        assert_eq!(agreement, expected, "{with:?}: {output}");
+    }
+    // What the jobs used the other deployment for has no prediction here.
+    let other = place
+        .run_line(&format!("{COMPARED} --deployment library"))
+        .good()
+        .json();
+    assert_eq!(other["measured"]["together"], Value::Null, "{other}");
+    assert_eq!(other["measured"]["deployment"], "library");
+}
+
+#[test]
+fn one_pair_of_jobs_has_no_interval_and_others_need_partners() {
+    let place = Place::new();
+    judge_table(&place);
+    write_jobs(&place, "without", 10, &[8.0]);
+    write_jobs(&place, "with", 20, &[4.0]);
+    let output = place.run_line(COMPARED).good().json();
+    let together = &output["measured"]["together"];
+    assert_eq!(together["measured"]["seconds"], 2.0, "{output}");
+    assert_eq!(together["measured"]["interval"], Value::Null, "{output}");
+    let text = place
+        .run_line("gain table.yaml --profile without --measured with")
+        .good()
+        .out;
+    assert!(text.contains("one pair has no interval"), "{text}");
+    // A job that does not call what is predicted is not compared.
+    let other = profile_of(
+        "openmpi-4.1.4",
+        &[recorded_call("bcast", SHAPE, 64, WAITING)],
+    );
+    place.write("other.json", other);
+    let lacking = place
+        .run_line("gain table.yaml --profile without --measured other.json --json")
+        .good()
+        .json();
+    assert_eq!(lacking["measured"]["together"], Value::Null, "{lacking}");
+    assert_eq!(
+        lacking["measured"]["not_compared_seconds"], 1.5,
+        "{lacking}"
+    );
+    write_jobs(&place, "with", 20, &[4.0, 4.0]);
+    place.run_line(COMPARED).bad(
+        2,
+        &[
+            "1 job without the table",
+            "2 jobs with it",
+            "in turns, and name the profiles of both",
+        ],
+    );
+    place.write(
+        "both.json",
+        place.read("with/20.json").replace(
+            "\n],\n\"calls\"",
+            ",\n{\"id\":\"5f0c3a9b12de0099\",\"job\":{\"program\":\"solver\",\"library\":\"openmpi-4.1.4\",\"started\":1795319889,\"ranks\":4,\"all_ranks\":4,\"nodes\":2,\"seconds\":12.5,\"rank_seconds\":50.0,\"arrivals\":\"all_ranks\"}}\n],\n\"calls\"",
+        ),
+    );
+    place
+        .run_line("gain table.yaml --profile without --measured both.json")
+        .bad(2, &["both.json is of 2 jobs", "a file of its own"]);
+}
+
+#[test]
+fn rules_that_break_a_requirement_on_bits_save_nothing() {
+    let place = place_of_calls(&[recorded_call("allreduce", SHAPE, 64, WAITING)]);
+    let ring = table_text()
+        .replace("allreduce/recursive_doubling", "allreduce/ring")
+        .replace("operators: any", "operators: commutative");
+    place.write("table.yaml", ring);
+    let free = place.run_line(GAIN).good().json();
+    assert_eq!(free["deployments"][0]["without_interval_seconds"], 2.0);
+    let ran = place.run_line(&format!("{GAIN} --numerics independent_of_size"));
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert_eq!(
+        uncovered_seconds(&ran.json()["deployments"][0]),
+        [(
+            4.0,
+            "the rule is not deployed: other bits at another size".to_owned()
+        )]
+    );
+    // The ring does not know nodes.
+    let placed = place.run_line(&format!("{GAIN} --numerics independent_of_placement"));
+    assert_eq!(placed.code, Some(0), "{placed:?}");
+    place
+        .run_line(&format!("{GAIN} --numerics exact"))
+        .bad(2, &["--numerics", "must be none"]);
 }

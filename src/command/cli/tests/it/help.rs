@@ -29,6 +29,7 @@ const VERBS: &[&str] = &[
     "profile",
     "gain",
     "serve",
+    "agent",
     "pull",
     "remote",
     "backup",
@@ -46,6 +47,7 @@ const BELOW: &[(&str, &[&str])] = &[
     (
         "remote",
         &[
+            "machines",
             "submit",
             "tasks",
             "task",

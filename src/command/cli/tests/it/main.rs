@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
+mod agents;
 mod agreement;
 mod answers;
 mod audited;
@@ -23,6 +24,7 @@ mod exports;
 mod extremes;
 mod faulty;
 mod gain;
+mod gain_mpi;
 mod guarded;
 mod guarded_mpi;
 mod help;

@@ -183,6 +183,8 @@ const APPENDING: &[&str] = &[
     "backup target",
     "restore state",
     "serve folder",
+    "agent folder",
+    "agent --state",
     "record --output",
 ];
 
@@ -229,6 +231,7 @@ const READ: &[&str] = &[
     "profile files",
     "gain table",
     "gain --profile",
+    "gain --measured",
     "gain --store",
     "init --profile",
     "samples stores",

@@ -237,6 +237,28 @@ fn ranks_are_given_the_requirement_on_bits_even_if_it_is_none() {
 }
 
 #[test]
+fn ranks_are_told_where_to_record_and_to_count_the_job() {
+    let place = prepared(MPIRUN);
+    let mut command = place.command(&["run", "table.yaml", "--", "mpirun", "a"]);
+    command
+        .env("COLLTUNE_RECORD", "profiles")
+        .env("COLLTUNE_USAGE", "/shared/usage");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let out = place.anonymous(&output.stdout);
+    for variable in [
+        "-x COLLTUNE_RECORD=DIR/profiles ",
+        "-x COLLTUNE_USAGE=/shared/usage ",
+    ] {
+        assert!(out.contains(variable), "no `{variable}` in {out}");
+    }
+    let without = place.run_line("run table.yaml -- mpirun a").good().out;
+    for name in ["COLLTUNE_RECORD", "COLLTUNE_USAGE"] {
+        assert!(!without.contains(name), "{without}");
+    }
+}
+
+#[test]
 fn tables_that_do_nothing_are_reported_with_a_remedy() {
     let place = prepared("true");
     let run = ["run", "table.yaml", "--", "mpirun", "a"];

@@ -523,6 +523,7 @@ fn findings_are_listed_shown_and_decided() {
         "changes": [{
             "series": 1, "name": "bcast 1x2 64: bcast/chain", "quantity": "ratio", "before": 0.5, "after": 0.75,
             "began_at": SINCE, "found_by": 9,
+            "control": {"series": 2, "chosen": "bcast/ring", "before": 0.6, "after": 0.61, "points_after": 2},
         }],
         "notes": [{"at": SINCE, "actor": "ann", "state": "open", "reason": "was not the switch"}],
     });
@@ -556,6 +557,7 @@ fn findings_are_listed_shown_and_decided() {
         "bcast 1x2 64: bcast/chain",
         "0.500",
         "0.750",
+        "bcast/ring: 0.600, then 0.610",
         "ann: open, was not the switch",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");

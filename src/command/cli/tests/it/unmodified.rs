@@ -173,6 +173,174 @@ fn hpc_challenge_under_openmpi_finds_the_same() {
     }
 }
 
+/// A minimisation, whose steps depend on sums of all ranks, and molecular dynamics from there. The input reaches the ranks
+/// by broadcasts, line by line.
+const MELT: &str = "units lj
+lattice fcc 0.8442
+region box block 0 4 0 4 0 4
+create_box 1 box
+create_atoms 1 box
+mass 1 1.0
+displace_atoms all random 0.1 0.1 0.1 87287 units box
+pair_style lj/cut 2.5
+pair_coeff 1 1 1.0 1.0 2.5
+compute moved all msd
+thermo 10
+thermo_style custom step temp pe ke etotal press c_moved[4]
+thermo_modify norm no format float %.17g
+min_style cg
+minimize 1e-6 1e-8 100 1000
+velocity all create 3.0 87287 loop geom
+fix 1 all nve
+run 100
+";
+
+/// The output of LAMMPS without its times: those of commands and loops, and the table of what took them.
+fn lammps_output(text: &str) -> Vec<&str> {
+    let times = ["CPU", "Loop time", "Performance", "wall time", " | "];
+    text.lines()
+        .filter(|line| !line.starts_with("colltune:"))
+        .filter(|line| !times.iter().any(|mark| line.contains(mark)))
+        .collect()
+}
+
+/// Molecular dynamics, as Debian built it against Open MPI: every digit of its results stays.
+#[test]
+fn lammps_under_openmpi_computes_the_same() {
+    let Some(place) = place_with("openmpi", "") else {
+        return;
+    };
+    let program = Some(Path::new("/usr/bin/lmp")).filter(|program| program.exists());
+    let Some(program) = testkit::require("LAMMPS", program) else {
+        return;
+    };
+    place.write("in.melt", MELT);
+    let command = [
+        "mpirun.openmpi",
+        "--allow-run-as-root",
+        "-n",
+        "2",
+        "timeout",
+        "60",
+        program.to_str().expect("a path"),
+        "-in",
+        "in.melt",
+        "-log",
+        "none",
+    ];
+    let (alone, with) = twice(&place, &command);
+    let expected = lammps_output(&alone.out);
+    // Eleven steps with seven numbers each are of the dynamics alone.
+    let rows = expected
+        .iter()
+        .filter(|line| line.matches('.').count() >= 5);
+    assert!(rows.count() > 11, "{}", alone.out);
+    assert_eq!(lammps_output(&with.out), expected);
+    for (candidate, least) in [
+        ("allreduce/recursive_doubling", 200),
+        (
+            "bcast/binary_pipelined[block_bytes=1K]",
+            MELT.lines().count(),
+        ),
+        ("reduce/binary", 1),
+    ] {
+        let found = calls(&with, candidate);
+        assert!(found >= least as u64, "{candidate}: {}", with.out);
+    }
+}
+
+/// One of ScaLAPACK's tests, as Debian built them against a library.
+fn scalapack_test(library: &str, name: &str) -> Option<PathBuf> {
+    let folders = std::fs::read_dir("/usr/lib")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut programs = folders.map(|folder| {
+        let tests = folder.path().join(format!("scalapack/{library}-tests"));
+        tests.join(name)
+    });
+    let found = programs.find(|program| program.exists());
+    testkit::require("ScaLAPACK's tests", found)
+}
+
+/// Matrices of two sizes and three types on a row and on a column of two processes, with small and large blocks.
+const EIGENVALUES: &str = "'ScaLAPACK Symmetric Eigensolver Test File'
+' '
+'sep.out'  output file name (if any)
+6  device out
+2  maximum number of processes
+'N'  disable pxsyev tests, recommended for heterogeneous systems
+' '
+'TEST 1 - rows and columns of two processes'
+2  number of matrices
+27 100  matrix size
+1  number of uplo choices
+'U'  uplo choices
+4  number of processor configurations (P, Q, NB)
+1 2 1 2  values of P (NPROW)
+2 1 2 1  values of Q (NPCOL)
+1 1 8 8  values of NB
+3  number of matrix types
+8 10 22  matrix types
+'N'  perform subset tests?
+80.0  Threshold
+-1  Absolute Tolerance
+' '
+'End of tests'
+-1
+";
+
+/// The rows of the eigensolvers' tests without their times, the seventh and the eighth column: each has residuals, whose
+/// digits are of rounded sums.
+fn residuals(text: &str) -> Vec<Vec<&str>> {
+    let verdicts = ["PASSED", "FAILED", "Bypassed"];
+    text.lines()
+        .filter(|line| verdicts.iter().any(|verdict| line.contains(verdict)))
+        .map(|line| line.split_whitespace().collect())
+        .filter(|columns: &Vec<&str>| columns.len() > 9)
+        .map(|columns| [&columns[..6], &columns[8..]].concat())
+        .collect()
+}
+
+/// Eigenvalues and eigenvectors of symmetric matrices: broadcasts and sums in rows and columns of processes, with operators
+/// and datatypes of its own beside MPI's.
+fn check_scalapack(place: &Place, library: &str, launcher: &[&str]) {
+    let Some(program) = scalapack_test(library, "xdsep") else {
+        return;
+    };
+    place.write("SEP.dat", EIGENVALUES);
+    let program = program.to_str().expect("a path");
+    let command = [launcher, &["-n", "2", "timeout", "60", program]].concat();
+    let (alone, with) = twice(place, &command);
+    let expected = residuals(&alone.out);
+    assert!(expected.len() > 50, "{}", alone.out);
+    assert_eq!(residuals(&with.out), expected);
+    for candidate in [
+        "allreduce/recursive_doubling",
+        "bcast/binary_pipelined[block_bytes=1K]",
+    ] {
+        assert!(calls(&with, candidate) > 0, "{candidate}: {}", with.out);
+    }
+}
+
+#[test]
+fn scalapack_under_openmpi_finds_the_same_eigenvalues() {
+    if let Some(place) = place_with("openmpi", "") {
+        check_scalapack(
+            &place,
+            "openmpi",
+            &["mpirun.openmpi", "--allow-run-as-root"],
+        );
+    }
+}
+
+#[test]
+fn scalapack_under_mpich_finds_the_same_eigenvalues() {
+    if let Some(place) = place_with("mpich", "") {
+        check_scalapack(&place, "mpich", &["mpiexec.mpich"]);
+    }
+}
+
 /// IMB-MPI1, as installed by `scripts/benchmarks`.
 fn imb() -> Option<PathBuf> {
     let program = process::find_cached("benchmarks/IMB-MPI1");

@@ -37,6 +37,24 @@ fn a_stored_campaign_is_read_as_strictly_as_a_file() {
 }
 
 #[test]
+fn no_file_is_read_for_a_campaign_of_another_host() {
+    let path = "tuning/x.yaml".as_ref();
+    let with_hosts = "name: x\nlauncher: {local: {hostfile: /gone}}\nshapes: [4x2]\n";
+    assert!(Campaign::parse(with_hosts, path).is_err());
+    let there = Campaign::parse_elsewhere(with_hosts, path).expect("valid");
+    assert_eq!(there.shapes[0].nodes, 4);
+    assert_eq!(there.text(), with_hosts);
+    // These files exist here.
+    for named in ["job: /etc/hostname", "job: {template: /etc/hostname}"] {
+        let text = format!("name: x\nlauncher: {{slurm: {{{named}}}}}\nshapes: [2x2]\n");
+        let error = Campaign::parse_elsewhere(&text, path).expect_err("refused");
+        let told = error.to_string();
+        assert!(told.contains("it is a file of another host"), "{told}");
+        assert!(told.contains("tuning/x.yaml:2"), "{told}");
+    }
+}
+
+#[test]
 fn there_are_few_automatic_shapes_for_any_number_of_cores() {
     let shapes = |cores| {
         let campaign = Campaign::parse_for("name: x\n", "x.yaml".as_ref(), cores);

@@ -105,12 +105,41 @@ fn tables() -> impl Strategy<Value = Table> {
     })
 }
 
+/// The sizes that are left to the library are those around a size at which nothing of ours is chosen for any operator.
+fn check_left_sizes(rules: &CommunicatorRules, sizes: &[u64]) {
+    for collective in Collective::ALL {
+        let is_ours = |bytes: u64| {
+            let mut classes = OperatorClass::ALL.into_iter();
+            classes.any(|class| rules.decide(collective, class, bytes).candidate.is_ours())
+        };
+        for &bytes in sizes {
+            let Some(left) = rules.left_sizes(collective, bytes) else {
+                assert!(is_ours(bytes), "{collective} {bytes}");
+                continue;
+            };
+            assert!(left.contains(&bytes), "{collective} {bytes}: {left:?}");
+            let within = sizes.iter().filter(|other| left.contains(other));
+            for &other in within.chain([left.start(), left.end()]) {
+                assert!(!is_ours(other), "{collective} {bytes}, {other}: {left:?}");
+            }
+            let before = left.start().checked_sub(1);
+            let after = left.end().checked_add(1);
+            for limit in [before, after].into_iter().flatten() {
+                assert!(is_ours(limit), "{collective} {bytes}, {limit}: {left:?}");
+            }
+        }
+    }
+}
+
 fn check(table: &Table, shape: CommShape, order: RankOrder, sizes: &[u64]) {
     let compiled = CommunicatorRules::new(table, shape, order, true);
     let of_measured = CommunicatorRules::new(table, shape, order, false);
     let limits = table.entries().flat_map(|entry| &entry.rules);
     let near = limits.flat_map(|rule| [rule.from_bytes.saturating_sub(1), rule.from_bytes]);
     let sizes: Vec<u64> = sizes.iter().copied().chain(near).collect();
+    for rules in [&compiled, &of_measured] {
+        check_left_sizes(rules, &sizes);
+    }
     for collective in Collective::ALL {
         for operators in [OperatorClass::Commutative, OperatorClass::Noncommutative] {
             for &bytes in &sizes {

@@ -104,6 +104,7 @@ fn machine_entry(name: &str) -> ServiceMachine {
         campaigns: vec![format!("tuning/{name}.yaml")],
         tasks: 1,
         node_hours: None,
+        has_agent: false,
     }
 }
 

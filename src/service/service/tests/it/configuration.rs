@@ -42,7 +42,7 @@ fn the_example_states_the_defaults() {
 fn the_examples_of_other_values_are_valid_and_every_key_is_shown() {
     let text = fs::read_to_string(example()).expect("read");
     let blocks = testkit::commented_examples(&text);
-    assert_eq!(blocks.len(), 5);
+    assert_eq!(blocks.len(), 6);
     for block in &blocks {
         valid(
             &block
@@ -74,7 +74,7 @@ fn values_are_read_as_documented() {
         "folder: .\nstate: ./var/../state\nlisten: unix:run/a.sock\nbehind_proxy: true\nlongest_wall_time: 1d12h\n\
          time_zone: Europe/Berlin\n\
          gates: {validation_days: 7}\nusage: {days: 14}\nmachines:\n- name: 1\n  campaigns: a/*.yaml\n- name: b.c_d-e\n  tasks: 4\n  \
-         node_hours: 0.5\n",
+         node_hours: 0.5\n  agent: true\n",
     );
     let folder = &configuration.folder;
     assert_eq!(configuration.state, folder.join("state"));
@@ -98,6 +98,7 @@ fn values_are_read_as_documented() {
     );
     assert_eq!((one.tasks, one.node_hours), (1, None));
     assert_eq!((other.tasks, other.node_hours), (4, Some(0.5)));
+    assert_eq!((one.has_agent, other.has_agent), (false, true));
     assert_eq!(other.campaigns, ["tuning/*.yaml"]);
     assert_eq!(configuration.find_machine("1").expect("known"), one);
     let unknown = configuration

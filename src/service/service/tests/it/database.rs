@@ -43,7 +43,7 @@ fn only_the_channels_of_the_state_are_readable_by_others() {
     }
     let database = place.database();
     let pragma = |name| database.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-    assert_eq!(pragma("user_version"), Ok(6));
+    assert_eq!(pragma("user_version"), Ok(7));
     assert_eq!(
         pragma("application_id"),
         Ok(i64::from(u32::from_be_bytes(*b"clls")))
@@ -111,7 +111,7 @@ fn other_databases_are_refused_and_not_changed() {
     let cases: [Case<'_>; 3] = [
         (
             &newer,
-            "has version 99, and this colltune knows versions up to 6; use the newer colltune",
+            "has version 99, and this colltune knows versions up to 7; use the newer colltune",
         ),
         (&foreign, "it is the database of another program"),
         (&text, "it is not a SQLite database"),

@@ -1,5 +1,6 @@
 //! The queue with fake child processes: the states of tasks for all endings of the children.
 
+mod agents;
 mod batch;
 mod campaigns;
 mod endings;

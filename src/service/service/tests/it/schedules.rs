@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use serde_json::Value;
 use service::{
-    ExpectedRevision, Overrides, PauseRequest, ReleaseAction, ReleaseChannel, Schedule,
+    Digest, ExpectedRevision, Overrides, PauseRequest, ReleaseAction, ReleaseChannel, Schedule,
     ScheduleDefinition, ScheduleEvents, ScheduleTag, Scope, ServiceError, Slice, Task, TaskFilter,
     TaskKind, TaskRequest,
 };
@@ -304,6 +304,58 @@ fn a_schedule_of_a_channel_measures_the_table_that_is_released_then() {
     let tables: Vec<_> = checks.map(|task| task.request.table).collect();
     assert_eq!(tables, digests);
     assert_eq!(bed.service().read_schedule("nightly").unwrap().failures, 1);
+}
+
+/// The tables of checks that were submitted after the first `count` tasks.
+fn checked_after(bed: &Bed, count: usize) -> Vec<Option<Digest>> {
+    let tasks = bed.tasks().into_iter().skip(count);
+    let checks = tasks.filter(|task| task.request.kind == TaskKind::Check);
+    checks.map(|task| task.request.table).collect()
+}
+
+#[test]
+fn a_suspicion_measures_the_table_before_the_released_one_as_a_control() {
+    let bed = berlin();
+    let suspecting = ScheduleDefinition {
+        task: TaskRequest {
+            campaign: Some("tuning/small.yaml".to_owned()),
+            ..checking("").task
+        },
+        events: ScheduleEvents {
+            suspicion: true,
+            fingerprint: true,
+            ..ScheduleEvents::default()
+        },
+        ..checking("")
+    };
+    bed.put("suspecting", &suspecting).unwrap();
+    let happen = |what: &str, time: &str| {
+        let count = bed.tasks().len();
+        let update = "UPDATE schedule SET event = ?1";
+        bed.database().execute(update, [what]).unwrap();
+        bed.pass_to(time);
+        let checked = checked_after(&bed, count);
+        bed.end_tasks(time);
+        checked
+    };
+    let suspicion = "the newest points of a trend suggest a change";
+    let first = bed.validated(&choosing("chain"));
+    bed.release(&first).unwrap();
+    // There is no table before it.
+    let alone = happen(suspicion, "2026-03-28T06:00:00Z");
+    assert_eq!(alone, [Some(first.clone())]);
+    let second = bed.validated(&choosing("binomial"));
+    bed.release(&second).unwrap();
+    let both = [Some(second.clone()), Some(first)];
+    assert_eq!(happen(suspicion, "2026-03-28T08:00:00Z"), both);
+    // The audit says why, newest first.
+    let why = bed.audit("task.submit")[0]["details"]["why"].to_string();
+    assert!(why.contains("as a control"), "{why}");
+    let last_task = bed.service().read_schedule("suspecting").unwrap().last_task;
+    assert_eq!(last_task, Some(bed.tasks().len() as u64 - 1));
+    // Other events need none.
+    let changed = happen("the fingerprint of openmpi changed", "2026-03-28T10:00:00Z");
+    assert_eq!(changed, [Some(second)]);
 }
 
 #[test]

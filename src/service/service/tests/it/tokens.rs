@@ -141,7 +141,7 @@ fn an_unknown_scope_permits_nothing_and_affects_no_other() {
     let service = place.open();
     let (secret, id) = make(&service, "old");
     drop(service);
-    let update = r#"UPDATE token SET scopes = '["agent", "read"]' WHERE id = ?1"#;
+    let update = r#"UPDATE token SET scopes = '["operate", "read"]' WHERE id = ?1"#;
     place.database().execute(update, [id]).expect("set");
     let reopened = place.open();
     let actor = reopened.authenticate_token(secret.expose()).expect("asked");
@@ -431,7 +431,7 @@ fn tokens_are_refused_with_a_remedy() {
     );
     assert_eq!(
         with(&|token| token.scopes.clear()),
-        "scopes: name at least one of read, submit, publish, usage and admin"
+        "scopes: name at least one of read, submit, publish, agent, usage and admin"
     );
     assert_eq!(
         with(&|token| token.machines.push("hydra".to_owned())),

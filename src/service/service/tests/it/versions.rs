@@ -147,6 +147,7 @@ fn a_table_of_the_folder_belongs_to_the_machine_of_its_campaign() {
             campaigns: vec![campaigns.to_owned()],
             tasks: 1,
             node_hours: None,
+            has_agent: false,
         };
         configuration.machines = vec![
             machine("one", "tuning/one*.yaml"),

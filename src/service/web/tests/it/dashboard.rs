@@ -6,7 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use service::{NewWebhook, Scope};
+use service::{ClaimRequest, NewWebhook, Scope, ServiceMachine};
 use tempfile::TempDir;
 use testkit::require;
 
@@ -38,7 +38,23 @@ fn metrics_of(query: &str) -> Vec<&str> {
 
 /// A site in which every metric has a value.
 fn site_with_all_metrics() -> Busy {
-    let busy = Busy::with(|configuration| configuration.machines[0].node_hours = Some(100.0));
+    let busy = Busy::with(|configuration| {
+        configuration.machines[0].node_hours = Some(100.0);
+        configuration.machines.push(ServiceMachine {
+            name: "far".to_owned(),
+            campaigns: vec!["tuning/*.yaml".to_owned()],
+            tasks: 1,
+            node_hours: None,
+            has_agent: true,
+        });
+    });
+    let asking = ClaimRequest {
+        agent: "a1".to_owned(),
+        host: "login1".to_owned(),
+        held: Vec::new(),
+    };
+    let claimed = busy.site.service.claim_task(&admin(), "far", &asking);
+    assert!(claimed.unwrap().is_none());
     let new = NewWebhook {
         url: "https://site.example/".to_owned(),
         events: Vec::new(),

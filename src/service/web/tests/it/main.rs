@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
+mod agents;
 mod dashboard;
 mod document;
 mod encrypted;

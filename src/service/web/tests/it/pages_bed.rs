@@ -185,7 +185,7 @@ pub(crate) fn add_trend(database: &rusqlite::Connection, machine: &str, name: &s
 pub(crate) fn submit(site: &Site) {
     let request = TaskRequest {
         kind: TaskKind::Tune,
-        machine: None,
+        machine: Some("local".to_owned()),
         campaign: Some(CAMPAIGN.to_owned()),
         table: None,
         deployment: None,
@@ -198,7 +198,7 @@ pub(crate) fn submit(site: &Site) {
 fn schedule(site: &Site) {
     let task = TaskRequest {
         kind: TaskKind::Tune,
-        machine: None,
+        machine: Some("local".to_owned()),
         campaign: Some(CAMPAIGN.to_owned()),
         table: None,
         deployment: None,

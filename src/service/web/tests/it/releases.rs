@@ -46,6 +46,44 @@ fn overridden(digest: &str) -> Value {
 }
 
 #[test]
+fn the_page_of_a_table_says_what_its_bits_do_not_depend_on() {
+    let site = Site::new();
+    // Each element of a ring is summed up from another rank on.
+    let free = table("32K")
+        .replace("allreduce/dual_root, block_bytes: 32K", "allreduce/ring")
+        .replace(
+            "        rules:",
+            "        operators: commutative\n        rules:",
+        );
+    let bound = free
+        .replace("format: colltune-table 3", "format: colltune-table 7")
+        .replace(
+            "  warnings: []",
+            "  numerics: independent_of_size\n  warnings: []",
+        );
+    let [free, bound] = [free, bound].map(|text| taken_in(&site, &text));
+    let page = site.get(&format!("/tables/{bound}")).expect(200);
+    assert!(page.body.contains("Bits of sums"), "{}", page.body);
+    assert!(
+        page.body
+            .contains("independent_of_size, among calls that colltune carries out"),
+        "{}",
+        page.body
+    );
+    assert!(
+        page.body.contains("leaves 1 rule to the library"),
+        "{}",
+        page.body
+    );
+    let view = site.get(&format!("/api/v1/tables/{bound}")).expect(200);
+    assert_eq!(view.json()["numerics"], "independent_of_size");
+    let without = site.get(&format!("/tables/{free}")).expect(200);
+    assert!(!without.body.contains("Bits of sums"), "{}", without.body);
+    let plain = site.get(&format!("/api/v1/tables/{free}")).expect(200);
+    assert_eq!(plain.json()["numerics"], "none");
+}
+
+#[test]
 fn a_table_is_kept_shown_and_exported_by_its_digest() {
     let site = Site::new();
     let (first, second) = (

@@ -45,6 +45,7 @@ impl Divided {
                 ],
                 tasks: 1,
                 node_hours: None,
+                has_agent: false,
             };
             configuration.machines = vec![machine(MACHINE, "walled"), machine("local", "own")];
             std::fs::create_dir_all(folder.join("tuning/machines")).unwrap();

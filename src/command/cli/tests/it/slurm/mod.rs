@@ -2,6 +2,7 @@
 //!
 //! Needs root, slurm-wlm, munge and iproute2; if one is missing, says so and does nothing.
 
+mod agents;
 mod bed;
 mod campaigns;
 mod failures;

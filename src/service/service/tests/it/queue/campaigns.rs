@@ -17,6 +17,7 @@ fn machine(name: &str, campaigns: &[&str]) -> ServiceMachine {
             .collect(),
         tasks: 1,
         node_hours: None,
+        has_agent: false,
     }
 }
 

@@ -134,6 +134,7 @@ fn an_exhausted_account_refuses_new_tasks_with_a_reason() {
         campaigns: vec!["tuning/*.yaml".to_owned()],
         tasks: 1,
         node_hours: hours,
+        has_agent: false,
     };
     bed.configuration.machines = vec![machine("poor", Some(0.5)), machine("rich", Some(2.0))];
     let on = |name: &str| TaskRequest {

@@ -142,6 +142,7 @@ fn a_campaign_that_the_machine_may_no_longer_run_does_not_measure_its_tables() {
         campaigns: vec!["night/*.yaml".to_owned()],
         tasks: 1,
         node_hours: None,
+        has_agent: false,
     }];
     let refused = bed
         .service()

@@ -115,6 +115,7 @@ pub fn forcing_table(place: usize, library: Library) -> Table {
         provenance: provenance_for(library),
         collectives: Collective::ALL.into_iter().map(of).collect(),
         verdicts: Vec::new(),
+        nonblocking: None,
     }
 }
 

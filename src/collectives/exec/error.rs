@@ -95,6 +95,12 @@ pub enum ExecError {
     /// A sender and a receiver disagree on the length of a message.
     #[error("a message has another length at its sender than at its receiver")]
     MessageLength,
+    /// A call of ours was left to the library.
+    #[error("the library carried out the call")]
+    LeftToLibrary,
+    /// Nonblocking calls of the collective are not made here.
+    #[error("nonblocking calls of {0} cannot be measured")]
+    NotNonblocking(Collective),
     /// A reduction has no operator.
     #[error("a reduction needs an operator")]
     NoOperator,

@@ -51,6 +51,7 @@ mod mockup;
 mod native;
 mod node_channels;
 mod noncommutative;
+mod pending;
 mod raw;
 mod raw_irregular;
 mod requests;
@@ -82,6 +83,7 @@ pub use native::{
     list_natives, preset_natives,
 };
 pub use node_channels::{NoChannels, NodeChannels};
+pub use pending::PendingCall;
 pub use raw::{GivenCounts, PartCounts, RawCall};
 pub use raw_irregular::{RawBlocks, RawIrregularCall, RawTypes, SignificantBuffers};
 pub use requests::{Wait, leaves_core};

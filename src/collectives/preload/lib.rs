@@ -13,7 +13,7 @@
 //! counted (`counts.rs`) with the time in them, of nonblocking ones also in the calls that complete them (`requests.rs`).
 //! A line about the job, for a site's accounting (`usage.rs`), has the counts of all ranks.
 //!
-//! Three of them are served if the user asks for it (`nonblocking.rs`).
+//! Three of them are served if the table has rules for them or the user asks for it (`nonblocking.rs`).
 //!
 //! While a profile is asked for, the recorder (`record.rs`) sees every collective first, whether colltune or
 //! the library carries it out.

@@ -140,7 +140,8 @@ pub(crate) fn start_using_table() {
                 start_counting(environment.log.is_some());
             }
             if let Err(reason) = serve_nonblocking(&dispatcher) {
-                if is_first() {
+                // The summary says it in any case.
+                if is_first() && dispatcher.forces_nonblocking() {
                     print_warning(&describe_refusal(reason));
                 }
                 // MPI is started only once.
@@ -403,7 +404,7 @@ fn summary_text(dispatcher: &Dispatcher, summary: &CallSummary) -> String {
         .collect()
 }
 
-/// A line about nonblocking collectives that are not served although the user asks for it.
+/// A line about nonblocking collectives that are not served although the table or the user asks for it.
 fn describe_refusal(reason: NotNonblocking) -> String {
     format!("nonblocking collectives are left to the library: {reason}")
 }

@@ -121,15 +121,16 @@ fn change_callbacks(name: &CStr) -> Option<ChangeCallbacks> {
     Some(unsafe { std::mem::transmute::<*const c_void, ChangeCallbacks>(address) })
 }
 
-/// Serves nonblocking collectives from now on, if the settings ask for that. Collective over `MPI_COMM_WORLD`.
+/// Serves nonblocking collectives from now on, if the table has rules for them or the settings ask for that. Collective over
+/// `MPI_COMM_WORLD`.
 ///
 /// # Errors
 ///
 /// The reason why they are left to the library, on all ranks alike.
 pub(crate) fn serve_nonblocking(dispatcher: &Dispatcher) -> Result<(), NotNonblocking> {
     let register = change_callbacks(c"opal_progress_register");
-    // SAFETY: MPI has just been initialised.
-    unsafe { dispatcher.serve_nonblocking(register.is_some())? };
+    // SAFETY: MPI has just been initialised, and no call has been made; a constant of the library.
+    unsafe { dispatcher.serve_nonblocking(ffi::RSMPI_COMM_WORLD, register.is_some())? };
     if let Some(register) = register.filter(|_| dispatcher.serves_nonblocking()) {
         // SAFETY: the library is initialised; the function stays until `stop_serving`.
         unsafe { register(take_steps) };

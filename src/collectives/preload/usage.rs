@@ -209,7 +209,7 @@ fn numbers_of_rank(dispatcher: &Dispatcher, summary: &CallSummary, is_timed: boo
     };
     for row in &summary.rows {
         let by = carried_out_by(row, dispatcher);
-        add(row.collective.name(), by, row.calls, row.seconds);
+        add(&row.name(), by, row.calls, row.seconds);
     }
     for row in &summary.unserved {
         let by = match row.collective.reason {

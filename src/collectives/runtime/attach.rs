@@ -124,12 +124,24 @@ impl SilencedCommunicator {
             let version = common.versions.agree_on_version(self.communicator)?;
             let rules =
                 version.rules_for_shape(placement.shape, placement.order, placement.is_even);
-            if !self.round_alike(&rules)? {
-                return Ok(pass_on_all(FallbackReason::Rounding));
+            let section = version.nonblocking.as_ref();
+            let nonblocking = section
+                .filter(|_| common.serves_nonblocking)
+                .map(|section| {
+                    section.rules_for_shape(placement.shape, placement.order, placement.is_even)
+                });
+            let all_rules = || std::iter::once(&rules).chain(&nonblocking);
+            for of_form in all_rules() {
+                if !self.round_alike(of_form)? {
+                    return Ok(pass_on_all(FallbackReason::Rounding));
+                }
             }
-            if !any_choice(&rules, |choice| {
-                matches!(choice.candidate, Candidate::Ours { .. })
-            }) {
+            let has_ours = |of_form: &Arc<CommunicatorRules>| {
+                any_choice(of_form, |choice| {
+                    matches!(choice.candidate, Candidate::Ours { .. })
+                })
+            };
+            if !all_rules().any(has_ours) {
                 let reasons = Collective::ALL.map(|collective| {
                     version.why_all_default(&rules, collective, FallbackReason::NoRules)
                 });
@@ -138,11 +150,12 @@ impl SilencedCommunicator {
             if placement.shape.nodes > 1 && !self.networks_fit(common.networks, &version)? {
                 return Ok(pass_on_all(FallbackReason::Networks));
             }
-            let nodes = self.find_nodes(&placement, &rules)?;
+            let nodes = self.find_nodes(&placement, all_rules())?;
             Ok(Ok(Attached {
                 version,
                 least_bytes: Collective::ALL.map(|collective| least_bytes(&rules, collective)),
                 rules,
+                nonblocking,
                 nodes,
                 plans: Plans::default(),
                 irregular: Vec::new(),
@@ -244,10 +257,10 @@ impl SilencedCommunicator {
     /// # Safety
     ///
     /// As in [`Self::attach`].
-    unsafe fn find_nodes(
+    unsafe fn find_nodes<'r>(
         &self,
         placement: &Placement,
-        rules: &CommunicatorRules,
+        mut all_rules: impl Iterator<Item = &'r Arc<CommunicatorRules>>,
     ) -> Result<Option<Nodes>, ExecError> {
         let Placement {
             shape,
@@ -268,7 +281,7 @@ impl SilencedCommunicator {
             let algorithm = schedule::find_algorithm(choice.candidate.algorithm());
             algorithm.is_some_and(Algorithm::knows_nodes)
         };
-        if nodes.is_some() || !any_choice(rules, knows_nodes) {
+        if nodes.is_some() || !all_rules.any(|rules| any_choice(rules, knows_nodes)) {
             return Ok(nodes);
         }
         // SAFETY: the caller promises that this communicator is a valid intracommunicator.

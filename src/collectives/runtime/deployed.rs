@@ -2,19 +2,24 @@
 //!
 //! The driver measures our candidates with it: a dispatcher with a table of one rule, and channels as large as those of
 //! a program's communicator. If it would leave the call to the library, the candidate has failed.
+//!
+//! Nonblocking calls are started and completed as in programs with `libcolltune.so`, too ([`crate::nonblocking`]).
 
 use std::collections::BTreeMap;
 use std::ffi::c_int;
 use std::rc::Rc;
 
 use environment::force::Force;
-use exec::{Call, Communicator, ExecError, LibraryCall, NodeChannels, check_code};
+use exec::{Call, Communicator, ExecError, LibraryCall, NodeChannels, PendingCall, check_code};
+use mpi::ffi;
 use table::{
     Confidence, Deployments, Numerics, Operators, Policy, Provenance, Rule, RuleSource, ShapeRules,
     Table,
 };
 use vocabulary::{Candidate, CommShape, Pattern, RankOrder};
 
+use crate::nonblocking::{advance_calls, are_calls_polled};
+use crate::progress::register_steps;
 use crate::{Dispatcher, KnownCommunicator, Loaded, RuntimeError, Settings};
 
 /// A candidate of ours for a call, carried out in the same way as by `libcolltune.so`: it looks up the communicator's
@@ -45,9 +50,52 @@ impl DeployedCall {
             // Report this error now: a table would silently leave such a call to the library.
             call.schedule_with(algorithm, parameters, communicator.nodes())?;
         }
+        let table = single_candidate_table(candidate, call, Pattern::Together);
+        let mut deployed = Self::with_table(table, call, communicator)?;
+        deployed.dispatcher.means.channels = channels.cloned();
+        Ok(deployed)
+    }
+
+    /// Prepares nonblocking calls, see [`Self::start`]. They go on whenever the library makes progress, if it calls functions of
+    /// others then, otherwise in [`test_pending`] and [`wait_for_pending`]. Likewise collective.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::new`].
+    pub fn new_nonblocking(
+        candidate: &Candidate,
+        call: &Call,
+        communicator: &Communicator,
+    ) -> Result<Self, RuntimeError> {
+        if let Some((algorithm, parameters)) = candidate.as_ours() {
+            call.schedule_with(algorithm, parameters, communicator.nodes())?;
+        }
+        let section = single_candidate_table(candidate, call, Pattern::Nonblocking);
+        let table = section.join_with_replaced(None);
+        let deployed = Self::with_table(table, call, communicator)?;
+        let is_called = register_steps();
+        // SAFETY: the communicator is valid, and nothing has been called.
+        let served = unsafe {
+            deployed
+                .dispatcher
+                .serve_nonblocking(communicator.raw(), is_called)
+        };
+        // Only threads stand in the way, as progress is forced.
+        served.map_err(|_| ExecError::NotNonblocking(call.collective))?;
+        Ok(deployed)
+    }
+
+    fn with_table(
+        table: Table,
+        call: &Call,
+        communicator: &Communicator,
+    ) -> Result<Self, RuntimeError> {
         let prepared = LibraryCall::new(call, communicator.rank(), communicator.size())?;
         let settings = Settings {
-            force: Force::ALL,
+            force: Force {
+                progress: true,
+                ..Force::ALL
+            },
             policy: Policy {
                 min_confidence: Some(Confidence::Low),
                 unconfirmed: true,
@@ -57,14 +105,46 @@ impl DeployedCall {
             attach_after_bytes: Some(0),
             ..Settings::default()
         };
-        let loaded = Loaded::from(single_candidate_table(candidate, call));
+        let loaded = Loaded::from(table);
         // SAFETY: MPI runs as long as there are communicators of ours.
-        let mut dispatcher = unsafe { Dispatcher::new(Ok(loaded), communicator.raw(), settings)? };
-        dispatcher.means.channels = channels.cloned();
+        let dispatcher = unsafe { Dispatcher::new(Ok(loaded), communicator.raw(), settings)? };
         Ok(Self {
             dispatcher,
             call: prepared,
         })
+    }
+
+    /// Starts a nonblocking call, as the hooks of `preload` do; `None` if it would be left to the library. The sizes of the
+    /// buffers are as for [`Self::call`].
+    ///
+    /// # Errors
+    ///
+    /// If MPI reports an error.
+    ///
+    /// # Panics
+    ///
+    /// If a buffer is too short.
+    #[inline]
+    pub fn start<'b>(
+        &self,
+        communicator: &Communicator,
+        input: &'b [u8],
+        output: &'b mut [u8],
+    ) -> Result<Option<PendingCall<'b>>, ExecError> {
+        let arguments = self.call.arguments_on(input, output);
+        // SAFETY: a constant of the library.
+        let mut request = unsafe { ffi::RSMPI_REQUEST_NULL };
+        // SAFETY: the buffers are as long as the call says, do not overlap, and are borrowed until the call has ended.
+        let started = unsafe {
+            self.dispatcher
+                .start_nonblocking(communicator.raw(), &arguments, &mut request)
+        };
+        let Some(code) = started else {
+            return Ok(None);
+        };
+        check_code("a nonblocking collective", code)?;
+        // SAFETY: made by the call on these buffers.
+        Ok(Some(unsafe { PendingCall::from_request(request) }))
     }
 
     /// Carries out the collective. The sizes of `input` and `output` are [`Call::input_bytes`] and
@@ -135,8 +215,39 @@ impl DeployedCall {
     }
 }
 
+/// Tests a nonblocking call, of ours or of the library, as the hooks of `preload` do.
+///
+/// # Errors
+///
+/// That of the call.
+#[inline]
+pub fn test_pending(pending: &mut PendingCall<'_>) -> Result<bool, ExecError> {
+    if are_calls_polled() {
+        advance_calls();
+    }
+    pending.test()
+}
+
+/// Waits for a nonblocking call in the same way.
+///
+/// # Errors
+///
+/// That of the call.
+#[inline]
+pub fn wait_for_pending(mut pending: PendingCall<'_>) -> Result<(), ExecError> {
+    while are_calls_polled() {
+        advance_calls();
+        if pending.test()? {
+            return Ok(());
+        }
+        // The other ranks of the node may need the core.
+        std::thread::yield_now();
+    }
+    pending.wait()
+}
+
 /// A table that chooses the candidate for every shape and size.
-fn single_candidate_table(candidate: &Candidate, call: &Call) -> Table {
+fn single_candidate_table(candidate: &Candidate, call: &Call, pattern: Pattern) -> Table {
     let entry = ShapeRules {
         shape: CommShape { nodes: 1, ppn: 1 },
         order: RankOrder::Unknown,
@@ -159,7 +270,7 @@ fn single_candidate_table(candidate: &Candidate, call: &Call) -> Table {
             cpu: Provenance::ANY_CPU.to_owned(),
             networks: Vec::new(),
             launches: 0,
-            pattern: Pattern::default(),
+            pattern,
             distributions: Vec::new(),
             min_confidence: Confidence::default(),
             numerics: Numerics::default(),
@@ -167,5 +278,6 @@ fn single_candidate_table(candidate: &Candidate, call: &Call) -> Table {
         },
         collectives: BTreeMap::from([(call.collective, vec![entry])]),
         verdicts: Vec::new(),
+        nonblocking: None,
     }
 }

@@ -70,7 +70,7 @@ pub struct Settings {
 /// communicators that it was used on, and no thread uses it then.
 #[derive(Debug)]
 pub struct Dispatcher {
-    versions: Versions,
+    pub(crate) versions: Versions,
     pub(crate) timed: bool,
     pub(crate) wait: Wait,
     pub(crate) means: CommunicatorMeans,
@@ -173,7 +173,12 @@ impl Dispatcher {
             return Err(RuntimeError::Differs);
         }
         let host = Host::new(library);
-        if settings.force != Force::ALL || settings.warn.is_some() {
+        let of_systems = Force {
+            nonblocking: false,
+            progress: false,
+            ..settings.force
+        };
+        if of_systems != Force::ALL || settings.warn.is_some() {
             // SAFETY: the caller promises that the communicator is a valid intracommunicator, and all ranks have the
             // same table and settings, as has just been checked.
             unsafe { check_mismatches(&host, &loaded.table, communicator, settings)? };
@@ -475,7 +480,14 @@ impl Dispatcher {
             }
         }
         // SAFETY: the caller promises that the communicator is valid if it is not null, which has just been checked.
-        let state = unsafe { State::new(communicator, &self.versions, self.attach_after) };
+        let state = unsafe {
+            State::new(
+                communicator,
+                &self.versions,
+                self.attach_after,
+                self.serves_nonblocking(),
+            )
+        };
         // Errors here concern only this rank, and should not occur: the other ranks count the call, this one does not.
         self.attributes.store_state(Box::new(state.ok()?)).ok()
     }
@@ -498,6 +510,7 @@ impl Dispatcher {
         let common = AttachContext {
             versions: &self.versions,
             means: &self.means,
+            serves_nonblocking: self.serves_nonblocking(),
             networks: &networks,
             calls: self.calls.load(Ordering::Relaxed),
         };

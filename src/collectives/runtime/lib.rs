@@ -84,6 +84,7 @@ mod place;
 mod plan;
 mod predefined;
 mod private;
+mod progress;
 mod recent;
 mod room;
 mod safe;
@@ -101,7 +102,7 @@ mod watch;
 mod wrong;
 
 pub use bridge::Bridge;
-pub use deployed::DeployedCall;
+pub use deployed::{DeployedCall, test_pending, wait_for_pending};
 pub use dispatcher::{
     ATTACH_AFTER_BYTES, BYTES_OF_A_CALL, Dispatcher, KnownCommunicator, Settings,
 };
@@ -111,7 +112,7 @@ pub use exec::{RawBlocks, RawCall, RawIrregularCall};
 pub use fallback_reason::FallbackReason;
 pub use loaded::Loaded;
 pub use nonblocking::{
-    NONBLOCKING, NotNonblocking, advance_calls, are_calls_polled, calls_under_way, finish_calls,
+    NotNonblocking, advance_calls, are_calls_polled, calls_under_way, finish_calls,
     keep_freed_datatype, keep_freed_operator, keep_freed_request,
 };
 pub use room::Creators;

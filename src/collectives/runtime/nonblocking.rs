@@ -4,9 +4,15 @@
 //!
 //! The call that starts a collective must not wait for other ranks (MPI 4.0, section 6.12), so it attaches no communicator
 //! and makes no private one. `MPI_COMM_WORLD` has both when MPI starts; other communicators get both in the blocking
-//! collective with which they are attached. Until then the library carries out the call. What decides is the same as for
-//! blocking calls, and equal on all ranks. All messages go through MPI: a call that polls shared memory would have to be
-//! polled itself.
+//! collective with which they are attached. Until then the library carries out the call. All messages go through MPI: a call
+//! that polls shared memory would have to be polled itself.
+//!
+//! What decides are the table's rules for nonblocking calls ([`Table::nonblocking`]), which are compiled and looked up as
+//! those for blocking calls are, and so are equal on all ranks. A nonblocking call is as good as what it leaves of the
+//! computation beside it, and an algorithm with few rounds may be better for that than a fast one; so the rules of blocking
+//! calls serve nonblocking ones only where the user asks for it (`environment::force`) and the table has no others.
+//!
+//! [`Table::nonblocking`]: table::Table::nonblocking
 //!
 //! Several calls may be under way on one communicator, and ranks may be ahead in different ones, so each has a tag of its
 //! own. The upper half of the library's tags is for these: each communicator has [`CALL_TAGS`] of them, for its calls in
@@ -52,9 +58,6 @@
 //!   could then measure at run time, since the same call comes again.
 //! - *Neighbourhood collectives* have no schedules: which ranks communicate depends on the topology that the program has
 //!   given the communicator.
-//! - *Rules of their own*: tables decide about blocking calls. A nonblocking call is as good as what it leaves of the
-//!   computation beside it, and an algorithm with few rounds may be better for that than a fast one. Until the driver
-//!   measures that, nonblocking calls use the rules of blocking ones only where the user asks for it.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -73,25 +76,19 @@ use schedule::Collective;
 use table::OperatorClass;
 use table::dispatch::CommunicatorRules;
 use thiserror::Error;
-use vocabulary::Candidate;
+use vocabulary::{Candidate, NONBLOCKING};
 
 use crate::agree::maximum_over_ranks;
 use crate::arguments::call_length;
 use crate::call::{CallKey, significant};
 use crate::plan::KEPT_BYTES;
 use crate::private::most_tag;
-use crate::serve::{CallForm, Refused, asked_call, call_error_handler};
+use crate::serve::{CallForm, Decided, Refused, asked_call, call_error_handler};
 use crate::state::{Attached, State};
 use crate::threads::{CallCounter, lock};
 use crate::user_handles::UserHandles;
+use crate::versions::Version;
 use crate::{BYTES_OF_A_CALL, Dispatcher};
-
-/// The collectives whose nonblocking calls are served.
-pub const NONBLOCKING: [Collective; 3] = [
-    Collective::Bcast,
-    Collective::Allreduce,
-    Collective::Barrier,
-];
 
 /// The number of tags that the calls on one communicator have in turn.
 const CALL_TAGS: c_int = 64;
@@ -136,8 +133,8 @@ pub enum NotNonblocking {
     Threads,
     /// The program may wait in a call in which the library does not let us make progress.
     #[error(
-        "this MPI library lets no other one make progress; COLLTUNE_FORCE=nonblocking,progress serves programs that wait \
-         only in calls that are given requests (MPI_Wait, MPI_Test and so on) while such a collective is under way"
+        "this MPI library lets no other one make progress; with `progress` in COLLTUNE_FORCE, they are served for programs that \
+         wait only in calls that are given requests (MPI_Wait, MPI_Test and so on) while such a collective is under way"
     )]
     Progress,
 }
@@ -436,8 +433,9 @@ fn error_code(error: &ExecError) -> c_int {
 }
 
 impl Dispatcher {
-    /// Serves nonblocking collectives from now on, if the settings ask for that. Collective over `MPI_COMM_WORLD`, which is
-    /// attached. `is_called` says whether the library calls [`advance_calls`] whenever it makes progress.
+    /// Serves nonblocking collectives from now on, if the table has rules for them or the settings ask for that. Collective over
+    /// the communicator over which the table was loaded, which is attached if it is `MPI_COMM_WORLD` or its first call would
+    /// do that. `is_called` says whether the library calls [`advance_calls`] whenever it makes progress.
     ///
     /// # Errors
     ///
@@ -445,21 +443,23 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// MPI has just been initialised.
-    pub unsafe fn serve_nonblocking(&self, is_called: bool) -> Result<(), NotNonblocking> {
-        if !self.force.nonblocking {
+    /// A valid intracommunicator; no call of ours has been made.
+    pub unsafe fn serve_nonblocking(
+        &self,
+        communicator: MPI_Comm,
+        is_called: bool,
+    ) -> Result<(), NotNonblocking> {
+        if !self.force.nonblocking && !self.versions.first().has_nonblocking_rules() {
             return Ok(());
         }
         if self.is_multiple {
             return Err(NotNonblocking::Threads);
         }
-        // SAFETY: a constant of the library.
-        let world = unsafe { ffi::RSMPI_COMM_WORLD };
         // Where a rank cannot, another one waits for it.
         let mut lacks = [i32::from(!is_called)];
         let agreed = self.with_library_collectives(|| {
-            // SAFETY: a valid intracommunicator.
-            unsafe { maximum_over_ranks(world, &mut lacks) }
+            // SAFETY: the caller promises a valid intracommunicator.
+            unsafe { maximum_over_ranks(communicator, &mut lacks) }
         });
         let progress = match (agreed, lacks) {
             (Ok(()), [0]) => Progress::Everywhere,
@@ -468,16 +468,46 @@ impl Dispatcher {
         };
         ARE_POLLED.store(progress == Progress::InCompletion, Ordering::Relaxed);
         self.nonblocking.set(Some(progress));
-        // SAFETY: a valid communicator; nothing of any state is borrowed, since no call is under way.
+        // SAFETY: the caller promises a valid intracommunicator; nothing of any state is borrowed, since no call is under way.
         unsafe {
-            if let Some(state) = self.state_of(world)
-                && (*state).awaited > 0
+            if let Some(state) = self.state_of(communicator)
+                && (*state).awaited == 1
             {
                 (*state).awaited = 0;
                 self.attach_state(state);
             }
         }
         Ok(())
+    }
+
+    /// Whether the settings ask for nonblocking collectives to follow the rules of blocking ones.
+    pub fn forces_nonblocking(&self) -> bool {
+        self.force.nonblocking
+    }
+
+    /// The rules for nonblocking calls of a collective; `None` if the table has none and those for blocking calls do not serve
+    /// in their place.
+    pub(crate) fn nonblocking_rules<'a>(
+        &self,
+        attached: &'a Attached,
+        collective: Collective,
+    ) -> Option<(&'a Version, &'a Arc<CommunicatorRules>)> {
+        let section = attached.version.nonblocking.as_deref();
+        let own = section.zip(attached.nonblocking.as_ref());
+        own.filter(|(version, _)| version.deployed.collectives.contains_key(&collective))
+            .or_else(|| {
+                let forced = (&*attached.version, &attached.rules);
+                self.force.nonblocking.then_some(forced)
+            })
+    }
+
+    /// Whether the rules may have one of our algorithms carry out a nonblocking call.
+    fn may_serve_nonblocking(&self, attached: &Attached) -> bool {
+        let mut collectives = NONBLOCKING.into_iter();
+        collectives.any(|collective| {
+            let found = self.nonblocking_rules(attached, collective);
+            found.is_some_and(|(_, rules)| may_choose_ours(rules, collective))
+        })
     }
 
     /// Whether nonblocking collectives are served.
@@ -499,7 +529,7 @@ impl Dispatcher {
             let needs_private = self.nonblocking.get().is_some()
                 && attached
                     .as_ref()
-                    .is_ok_and(|attached| may_serve_nonblocking(&attached.rules));
+                    .is_ok_and(|attached| self.may_serve_nonblocking(attached));
             (*state).attached = attached;
             if needs_private {
                 self.give_private(state);
@@ -512,7 +542,7 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// As MPI asks of the call, which is that of one of [`NONBLOCKING`].
+    /// As MPI asks of the call, which is that of one of [`vocabulary::NONBLOCKING`].
     #[inline(never)]
     pub unsafe fn start_nonblocking(
         &self,
@@ -588,8 +618,7 @@ impl Dispatcher {
                 Err(Refused::Failed(error)) => return Some(Err(error)),
             };
             let own = UserHandles::from_call(&significant, &self.attributes.datatypes);
-            let row =
-                lock(&self.summary).find_or_add_nonblocking_row(call.collective, &decided.name);
+            let row = self.nonblocking_row(attached, call.collective, &decided);
             Some(Ok(PreparedCall {
                 is_kept: own.is_ok(),
                 ready: ReadyCall {
@@ -602,6 +631,23 @@ impl Dispatcher {
                 on,
             }))
         }
+    }
+
+    /// The row of the summary for a decision about nonblocking calls.
+    fn nonblocking_row(
+        &self,
+        attached: &Attached,
+        collective: Collective,
+        decided: &Decided,
+    ) -> usize {
+        let rules = self.nonblocking_rules(attached, collective);
+        let is_forced = rules.is_some_and(|(_, rules)| Arc::ptr_eq(rules, &attached.rules));
+        let decision = if is_forced {
+            format!("{} (rule of {collective})", decided.name)
+        } else {
+            decided.name.clone()
+        };
+        lock(&self.summary).find_or_add_nonblocking_row(collective, &decision, decided.by)
     }
 
     /// # Safety
@@ -744,12 +790,9 @@ pub(crate) fn first_tag_of_calls(most: c_int) -> c_int {
     most / 2 + 1
 }
 
-/// Whether rules may have one of our algorithms carry out a nonblocking call.
-fn may_serve_nonblocking(rules: &CommunicatorRules) -> bool {
-    let mut classes = NONBLOCKING
-        .into_iter()
-        .flat_map(|collective| OperatorClass::ALL.map(|class| (collective, class)));
-    classes.any(|(collective, class)| {
+/// Whether rules may have one of our algorithms carry out a call of a collective.
+fn may_choose_ours(rules: &CommunicatorRules, collective: Collective) -> bool {
+    OperatorClass::ALL.into_iter().any(|class| {
         let mut choices = rules.choices(collective, class).iter();
         choices.any(|choice| matches!(choice.candidate, Candidate::Ours { .. }))
     })

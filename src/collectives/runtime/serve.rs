@@ -500,7 +500,12 @@ impl Dispatcher {
         // The library reports wrong handles to the application.
         let bytes = length.map_err(|_| FallbackReason::Invalid)??;
         let class = operator_class(call)?;
-        let (version, rules) = (&attached.version, &attached.rules);
+        let (version, rules) = match form {
+            CallForm::Blocking => (&*attached.version, &attached.rules),
+            CallForm::Nonblocking => self
+                .nonblocking_rules(attached, collective)
+                .ok_or(FallbackReason::NoRules)?,
+        };
         let choice = rules.decide(collective, class, bytes);
         let (algorithm, parameters) = match &choice.candidate {
             Candidate::Ours {
@@ -586,7 +591,7 @@ pub(crate) enum CallForm {
 pub(crate) struct Decided {
     pub(crate) call: ApplicationCall,
     pub(crate) name: String,
-    by: By,
+    pub(crate) by: By,
     through: Through,
     gain_seconds: f64,
     bytes: u64,
@@ -611,9 +616,10 @@ impl From<FallbackReason> for Refused {
 impl From<ExecError> for Refused {
     fn from(error: ExecError) -> Self {
         use ExecError::{
-            CommunicatorLost, Extent, Lengths, MessageLength, Mpi, NativeParameters, NoChannels,
-            NoOperator, NoSuchNative, NoSuchOperation, NoVariable, NotForced, NotInPlace, Packing,
-            Shadowed, TooLarge, Tool, UnknownAlgorithm, Unsupported,
+            CommunicatorLost, Extent, LeftToLibrary, Lengths, MessageLength, Mpi, NativeParameters,
+            NoChannels, NoOperator, NoSuchNative, NoSuchOperation, NoVariable, NotForced,
+            NotInPlace, NotNonblocking, Packing, Shadowed, TooLarge, Tool, UnknownAlgorithm,
+            Unsupported,
         };
         match error {
             // The library failed, perhaps only here.
@@ -646,6 +652,8 @@ impl From<ExecError> for Refused {
             | NativeParameters(_)
             | Shadowed(_)
             | NotForced { .. }
+            | NotNonblocking(_)
+            | LeftToLibrary
             | NoVariable(_)
             | Tool { .. }
             | NotInPlace(_) => Self::PassedOn(FallbackReason::Unsuited),

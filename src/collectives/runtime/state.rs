@@ -93,6 +93,8 @@ pub(crate) fn pass_on_all<T>(reason: FallbackReason) -> Result<T, Reasons> {
 pub(crate) struct Attached {
     pub(crate) version: Arc<Version>,
     pub(crate) rules: Arc<CommunicatorRules>,
+    /// The rules for nonblocking calls, if the table has any and they are served.
+    pub(crate) nonblocking: Option<Arc<CommunicatorRules>>,
     /// The least size in bytes of calls that may be ours, by collective.
     pub(crate) least_bytes: [u64; Collective::ALL.len()],
     /// The nodes of its ranks, if they are known or needed.
@@ -228,6 +230,7 @@ pub(crate) unsafe fn agreed<T>(on: MPI_Comm, made: Result<T, ExecError>) -> Resu
 pub(crate) struct AttachContext<'a> {
     pub(crate) versions: &'a Versions,
     pub(crate) means: &'a CommunicatorMeans,
+    pub(crate) serves_nonblocking: bool,
     pub(crate) networks: &'a NetworkCheck<'a>,
     /// The number of our calls so far.
     pub(crate) calls: u64,
@@ -276,6 +279,7 @@ impl State {
         communicator: MPI_Comm,
         versions: &Versions,
         attach_after: u64,
+        serves_nonblocking: bool,
     ) -> Result<Self, ExecError> {
         // SAFETY: the caller promises that the communicator is valid.
         let (rank, ranks) = unsafe { rank_and_size(communicator)? };
@@ -291,7 +295,7 @@ impl State {
                 pass_on_all(FallbackReason::Alone)
             } else if !is_of_this_world(communicator)? {
                 pass_on_all(FallbackReason::OtherWorld)
-            } else if let Some(reasons) = versions.why_none(ranks as u32) {
+            } else if let Some(reasons) = versions.why_none(ranks as u32, serves_nonblocking) {
                 Err(reasons)
             } else {
                 // Programs use it until they end.

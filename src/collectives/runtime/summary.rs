@@ -122,10 +122,10 @@ impl CallSummary {
     pub(crate) fn find_or_add_nonblocking_row(
         &mut self,
         collective: Collective,
-        algorithm: &str,
+        decision: &str,
+        by: By,
     ) -> usize {
-        let decision = format!("{algorithm} (rule of {collective})");
-        self.find_or_add(collective, true, &decision, By::Table, Through::Mpi)
+        self.find_or_add(collective, true, decision, by, Through::Mpi)
     }
 
     fn find_or_add(

@@ -22,17 +22,30 @@ pub(crate) struct Version {
     /// The table as the policy deploys it, which decides about calls.
     pub(crate) deployed: Table,
     pub(crate) policy: Policy,
+    /// The table's rules for nonblocking calls.
+    pub(crate) nonblocking: Option<Box<Version>>,
     shapes: Mutex<Vec<Arc<CommunicatorRules>>>,
 }
 
 impl Version {
     pub(crate) fn new(loaded: Loaded, policy: Policy) -> Self {
+        let section = loaded.table.nonblocking.as_deref();
         Self {
             deployed: loaded.table.deployed_by(policy).0,
+            nonblocking: section
+                .map(|section| Box::new(Self::new(Loaded::from(section.clone()), policy))),
             loaded,
             policy,
             shapes: Mutex::default(),
         }
+    }
+
+    /// Whether any rule for nonblocking calls chooses one of our algorithms.
+    pub(crate) fn has_nonblocking_rules(&self) -> bool {
+        self.nonblocking.as_ref().is_some_and(|section| {
+            let mut rules = section.deployed.entries().flat_map(|entry| &entry.rules);
+            rules.any(|rule| rule.candidate.is_ours())
+        })
     }
 
     /// Whether rules may serve a communicator of this number of ranks, whatever its shape is.
@@ -212,9 +225,15 @@ impl Versions {
 
     /// The reasons why the table leaves all calls on communicators of this number of ranks to the library, by collective.
     /// `None` if this depends on their shape, or if the table's file is checked for changes, which ranks may see at
-    /// different times. Otherwise all ranks get the same without communication, as they use the same table.
-    pub(crate) fn why_none(&self, ranks: u32) -> Option<Reasons> {
-        if self.watch.is_some() || self.first.may_serve(ranks) {
+    /// different times. Otherwise all ranks get the same without communication, as they use the same table. Its rules for
+    /// nonblocking calls count if these are served.
+    pub(crate) fn why_none(&self, ranks: u32, serves_nonblocking: bool) -> Option<Reasons> {
+        let section = self.first.nonblocking.as_ref();
+        let has_nonblocking = || section.is_some_and(|section| section.may_serve(ranks));
+        if self.watch.is_some()
+            || self.first.may_serve(ranks)
+            || serves_nonblocking && has_nonblocking()
+        {
             return None;
         }
         let collectives = &self.first.deployed.collectives;
@@ -350,9 +369,9 @@ mod tests {
             let loaded = version.loaded.clone();
             let versions = Versions::new(loaded, policy, |_| None);
             for ranks in [2, 3] {
-                assert!(versions.why_none(ranks).is_none());
+                assert!(versions.why_none(ranks, false).is_none());
             }
-            let reasons_for_none = versions.why_none(4);
+            let reasons_for_none = versions.why_none(4, false);
             assert_eq!(reasons_for_none.is_none(), extrapolate);
             for (collective, reason) in Collective::ALL
                 .into_iter()

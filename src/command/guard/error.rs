@@ -119,6 +119,11 @@ pub enum GuardError {
     #[kind(Input)]
     #[help("if it was withdrawn, `colltune deploy --rollback` returns to the version before")]
     NoRules,
+    /// The table has no rules for blocking calls, which alone are measured again.
+    #[error("the table has rules for nonblocking calls only, which are not measured again")]
+    #[kind(Input)]
+    #[help("compare a program with and without the table by `colltune validate TABLE --command`")]
+    OnlyNonblocking,
     /// Rules cannot be confirmed, since no probes are measured.
     #[error("rules cannot be confirmed without probes between measured sizes")]
     #[kind(Input)]

@@ -21,6 +21,7 @@ use self::stored::{
     parse_campaign_row, reported_natives, spending_shares,
 };
 use crate::history::{read_history, read_measurements};
+use crate::overlap::{HiddenShare, find_hidden_shares};
 use crate::recorded::recorded_digest;
 use crate::verdicts::{binding_verdicts, verdicts_kept_in_file};
 use crate::{SampleOrigin, TunerError};
@@ -45,6 +46,8 @@ pub struct CampaignAnalysis {
     pub found: fit::Analysis,
     /// Candidates that failed.
     pub failures: Vec<FailureRecord>,
+    /// How much of nonblocking calls computation hides; empty for blocking ones.
+    pub hidden_shares: Vec<HiddenShare>,
     /// The verdicts, in the store and of [`DecisionOverrides::verdicts`], that no newer launches overrule.
     pub standing: Vec<table::Verdict>,
     /// Those of [`DecisionOverrides::verdicts`] that the table keeps.
@@ -209,6 +212,7 @@ impl CampaignAnalysis {
                 numerics: campaign.map_or_else(Default::default, |c| c.numerics),
                 is_imported: imported.is_some(),
             },
+            hidden_shares: find_hidden_shares(&history, &found.decisions)?,
             found,
             failures,
             standing: verdicts,

@@ -41,6 +41,7 @@ mod measure;
 mod node_request;
 mod observer;
 mod origin;
+mod overlap;
 mod recorded;
 mod scripts;
 mod site_rules;
@@ -77,6 +78,7 @@ pub use machine::load_machine;
 pub use measure::{measure_campaign, measure_cells, submit_next_launch};
 pub use observer::{Observer, Silent};
 pub use origin::SampleOrigin;
+pub use overlap::HiddenShare;
 pub use recorded::with_recorded_defaults;
 pub use scripts::{Script, render_job_scripts};
 

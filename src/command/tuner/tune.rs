@@ -26,7 +26,7 @@ pub struct Tuned {
     pub measured: Measured,
     /// The analysis of all measurements.
     pub analysis: CampaignAnalysis,
-    /// The decisions.
+    /// The decisions of the campaign; its file may have others as well ([`Table::join_with_replaced`]).
     pub table: Table,
     /// The file of the table.
     pub table_path: PathBuf,
@@ -173,8 +173,11 @@ pub fn decide_and_write(
     analysis.origin.store.clone_from(&output.store);
     let table = analysis.table();
     let table = table.map_err(|error| blame_little_budget(at, &store, progress, error))?;
-    if let Some(before) = before {
-        let (old, new) = (&before.provenance, &table.provenance);
+    if let Some(replaced) = before
+        .as_ref()
+        .and_then(|before| table.replaced_part(before))
+    {
+        let (old, new) = (&replaced.provenance, &table.provenance);
         if old.library != new.library || old.campaign != new.campaign {
             observer.notice(&TuningEvent::Replaces {
                 path: output.table.display().to_string(),
@@ -182,7 +185,9 @@ pub fn decide_and_write(
             });
         }
     }
-    table.save(&output.table)?;
+    // The file keeps what was decided about calls of the other form, blocking or nonblocking.
+    let whole = table.clone().join_with_replaced(before.as_ref());
+    whole.save(&output.table)?;
     let view = analysis.report_view(&table);
     if page.as_ref() != Some(&output.report) {
         write_text(&output.report, &report::render_markdown(&view))?;
@@ -193,7 +198,7 @@ pub fn decide_and_write(
     let search = std::env::var_os("PATH").unwrap_or_default();
     let policy = Policy::default();
     Ok(Tuned {
-        export: export_beside(&table, &output.table, &search, at.driver.as_deref(), policy)?,
+        export: export_beside(&whole, &output.table, &search, at.driver.as_deref(), policy)?,
         withheld: table.deployed_by(policy).1,
         gain: predict_traffic_gain(&at.campaign, &table, &analysis),
         measured,

@@ -40,6 +40,11 @@ pub fn table_view(
     store: &Path,
     library: &Library,
 ) -> Result<ReportedTable, TunerError> {
+    // A table may have rules for nonblocking calls alone.
+    let table = match &table.nonblocking {
+        Some(section) if table.is_of_nonblocking_calls() => section,
+        _ => table,
+    };
     let without_evidence = |remark| ReportedTable {
         view: View::from_table(table),
         remark: Some(remark),

@@ -79,7 +79,8 @@ pub struct Campaign {
     pub watchdog_seconds: f64,
     /// The synchronisation of ranks before each repetition.
     pub synchronisation: Synchronisation,
-    /// The pattern of calls; [`Pattern::Skewed`] only with [`Synchronisation::Window`].
+    /// The pattern of calls; [`Pattern::Skewed`] only with [`Synchronisation::Window`], [`Pattern::Nonblocking`] only for
+    /// collectives in [`vocabulary::NONBLOCKING`] on real machines, and not [`Pattern::Overlapped`].
     pub pattern: Pattern,
     /// Whether calls may find their buffers in caches; simulated machines have none.
     pub cache: CacheState,
@@ -336,7 +337,11 @@ impl Campaign {
     /// The patterns of calls in which choices are confirmed: the campaign's own, then the other patterns that programs
     /// use most.
     pub fn confirming_patterns(&self) -> Vec<Pattern> {
-        let usual = [Pattern::Together, Pattern::Repeated];
+        let usual = if self.pattern.is_nonblocking() {
+            [Pattern::Nonblocking, Pattern::Overlapped]
+        } else {
+            [Pattern::Together, Pattern::Repeated]
+        };
         let others = usual.into_iter().filter(|usual| *usual != self.pattern);
         std::iter::once(self.pattern).chain(others).collect()
     }

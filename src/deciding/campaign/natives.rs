@@ -23,6 +23,10 @@ impl Campaign {
         natives: &[NativeAlgorithm],
     ) -> Vec<Candidate> {
         let mut candidates = Vec::new();
+        // Nonblocking calls cannot be forced, nor made of blocking ones.
+        if self.pattern.is_nonblocking() {
+            return candidates;
+        }
         let known = libraries::find_library(&library.name);
         let of_cell = natives.iter().filter(|n| n.collective == cell.collective);
         for native in of_cell.filter(|native| self.selection.selects(&native.full_name())) {

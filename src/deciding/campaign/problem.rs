@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use launcher::HostFileError;
 use schedule::{Collective, Distribution, Parameters};
 use thiserror::Error;
-use vocabulary::CommShape;
 use vocabulary::bounds::RANKS;
 use vocabulary::units::{UnitError, format_bytes, format_counted};
+use vocabulary::{CommShape, NONBLOCKING};
 
 use crate::definition::LAUNCHERS;
 use crate::validate::LARGEST_SIZE_BYTES;
@@ -165,6 +165,20 @@ pub(crate) enum Problem {
     #[error("a skewed pattern needs a global clock: ranks arrive at agreed times")]
     #[help("add `synchronisation: window`, or use `pattern: repeated`")]
     SkewedAtBarrier,
+    #[error(
+        "calls beside computation are measured in campaigns with `pattern: nonblocking`, which choose among candidates first"
+    )]
+    #[help("write `pattern: nonblocking`: choices are then confirmed in both patterns")]
+    OverlappedAlone,
+    #[error("simulated machines have no nonblocking calls")]
+    #[help("remove `pattern`, or measure on a real machine")]
+    SimulatedNonblocking,
+    #[error("messages of nonblocking calls do not go through shared memory")]
+    #[help("remove `through`, or `pattern: nonblocking`")]
+    SharedNonblocking,
+    #[error("{collective} has no rules for nonblocking calls")]
+    #[help("`pattern: nonblocking` is for {}", NONBLOCKING.map(Collective::name).join(", "))]
+    NoNonblocking { collective: Collective },
     #[error("exactly one launcher must be named")]
     #[help("write {} under `launcher`", list_launchers())]
     NotOneLauncher,

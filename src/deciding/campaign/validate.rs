@@ -104,8 +104,13 @@ pub(crate) fn check_definition(
     let launcher = validator.check_launcher(definition.launcher.as_ref())?;
     let library = validator.check_library(definition.library.as_ref(), &launcher)?;
     let selection = validator.check_selection(definition.candidates.as_ref())?;
-    let collectives =
-        validator.check_collectives(definition.collectives.as_ref(), &selection, &launcher)?;
+    let pattern = validator.check_pattern(definition, &launcher)?;
+    let collectives = validator.check_collectives(
+        definition.collectives.as_ref(),
+        &selection,
+        &launcher,
+        pattern,
+    )?;
     let shapes = validator.check_shapes(definition.shapes.as_ref(), &launcher)?;
     let distributions =
         validator.check_distributions(definition.distributions.as_ref(), &collectives)?;
@@ -114,7 +119,7 @@ pub(crate) fn check_definition(
         sizes: validator.check_sizes(sizes, &collectives, &shapes, &distributions)?,
         distributions,
         shapes,
-        parameters: validator.check_parameters(definition.parameters.as_ref())?,
+        parameters: validator.check_parameters(definition.parameters.as_ref(), pattern)?,
         strategy: definition.strategy.unwrap_or_default(),
         target_regret: validator.check_share(
             "target_regret",
@@ -139,7 +144,7 @@ pub(crate) fn check_definition(
             &definition.watchdog,
             DEFAULT_WATCHDOG_SECONDS,
         )?,
-        pattern: validator.check_pattern(definition)?,
+        pattern,
         synchronisation: definition.synchronisation.unwrap_or_default(),
         cache: validator.check_cache(definition.cache, &launcher)?,
         extend_to_nodes: validator.check_extension(definition.extend_to.as_ref())?,
@@ -152,7 +157,8 @@ pub(crate) fn check_definition(
         operators: validator.check_operators(definition.operator.as_ref())?,
         names_collectives: definition.collectives.is_some(),
         defaults: DefaultsVersion::CURRENT,
-        has_shared_memory: true,
+        // Messages of nonblocking calls do not go through it.
+        has_shared_memory: !pattern.is_nonblocking(),
         inputs: Vec::new(),
         text: batch::text_with_job(document, &launcher, text),
         launcher,
@@ -292,13 +298,22 @@ impl Validator<'_> {
         Ok(operators)
     }
 
-    fn check_pattern(&self, definition: &Definition) -> Checked<Pattern> {
+    fn check_pattern(
+        &self,
+        definition: &Definition,
+        launcher: &LauncherConfig,
+    ) -> Checked<Pattern> {
+        let field = Field::from_key("pattern");
         let pattern = definition.pattern.unwrap_or_default();
         let synchronisation = definition.synchronisation.unwrap_or_default();
         match (pattern, synchronisation) {
             // Ranks agree on arrival times by a global clock.
             (Pattern::Skewed, Synchronisation::Barrier) => {
-                Err(self.value_error(&Field::from_key("pattern"), Problem::SkewedAtBarrier))
+                Err(self.value_error(&field, Problem::SkewedAtBarrier))
+            }
+            (Pattern::Overlapped, _) => Err(self.value_error(&field, Problem::OverlappedAlone)),
+            (Pattern::Nonblocking, _) if matches!(launcher, LauncherConfig::Simulated(_)) => {
+                Err(self.value_error(&field, Problem::SimulatedNonblocking))
             }
             (pattern, _) => Ok(pattern),
         }

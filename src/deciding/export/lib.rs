@@ -204,7 +204,7 @@ pub fn has_choices(table: &Table) -> bool {
         .any(|rule| matches!(rule.candidate, Candidate::Native { .. }))
 }
 
-/// Whether a table makes any choice but the library's default.
+/// Whether a table makes any choice for blocking calls but the library's default.
 pub(crate) fn makes_choices(table: &Table) -> bool {
     let mut rules = table.entries().flat_map(|entry| &entry.rules);
     rules.any(|rule| rule.candidate != Candidate::Default)

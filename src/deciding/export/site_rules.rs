@@ -117,6 +117,7 @@ impl SiteRules {
             provenance: provenance_of_file(text, options),
             collectives,
             verdicts: Vec::new(),
+            nonblocking: None,
         };
         Self {
             table,

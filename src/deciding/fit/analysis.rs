@@ -200,6 +200,7 @@ impl Analysis {
             provenance,
             collectives: self.rules.clone(),
             verdicts: Vec::new(),
+            nonblocking: None,
         }
     }
 

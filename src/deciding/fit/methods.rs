@@ -264,6 +264,7 @@ fn tables_of_fastest<'p>(
             provenance: provenance.clone(),
             collectives,
             verdicts: Vec::new(),
+            nonblocking: None,
         }
     };
     let tables = tables.into_iter();

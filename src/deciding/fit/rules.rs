@@ -45,6 +45,7 @@ pub fn build_table(
         provenance,
         collectives: build_rules(decisions, of_library, extended, &[]),
         verdicts: Vec::new(),
+        nonblocking: None,
     }
 }
 

@@ -34,8 +34,12 @@ pub struct TableComparison {
     pub before: Origin,
     /// The later one.
     pub after: Origin,
-    /// What to consider if the tables are of different libraries or releases, as a sentence; null if they are not.
+    /// What to consider if the tables are of different libraries or releases, or have different rules for nonblocking
+    /// calls, in sentences; null if neither is so.
     pub note: Option<String>,
+    /// Whether the rules for nonblocking calls differ, which are not compared further.
+    #[serde(skip)]
+    pub is_nonblocking_different: bool,
     /// The differences.
     #[serde(flatten)]
     pub diff: Diff,
@@ -47,10 +51,36 @@ impl TableComparison {
         Self {
             before: Origin::from_table(before.0, before.1),
             after: Origin::from_table(after.0, after.1),
-            note: note_on_libraries(before.1, after.1),
+            note: join_notes(before.1, after.1),
+            is_nonblocking_different: have_different_sections(before.1, after.1),
             diff: before.1.diff(after.1),
         }
     }
+}
+
+/// What is said beside the differences.
+fn join_notes(before: &Table, after: &Table) -> Option<String> {
+    let of_sections = have_different_sections(before, after).then(|| {
+        "The rules for nonblocking calls differ, too; `colltune lookup --nonblocking` shows them, and what follows is about \
+         blocking calls."
+            .to_owned()
+    });
+    let notes = note_on_libraries(before, after)
+        .into_iter()
+        .chain(of_sections);
+    let joined = notes.collect::<Vec<_>>().join(" ");
+    (!joined.is_empty()).then_some(joined)
+}
+
+/// Whether two tables have different rules for nonblocking calls.
+fn have_different_sections(before: &Table, after: &Table) -> bool {
+    let [before, after] = [before, after].map(|table| {
+        table
+            .nonblocking
+            .as_ref()
+            .map(|section| &section.collectives)
+    });
+    before != after
 }
 
 /// The sentence about tables of different libraries or releases.

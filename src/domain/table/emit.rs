@@ -22,6 +22,11 @@ const HEADER: &str = "\
 # library's own algorithms alone, for `colltune export`; `any` is for both.
 ";
 
+const SECTION_HEADER: &str = "\
+# For nonblocking calls such as MPI_Ibcast; `default` is the library's nonblocking one.
+nonblocking:
+";
+
 /// The width at which lists are wrapped.
 const LINE_WIDTH: usize = 100;
 
@@ -41,13 +46,29 @@ impl fmt::Display for Table {
             self.format_version(),
             yaml_scalar(&self.name)
         )?;
-        write_provenance(f, &self.provenance)?;
-        if self.collectives.is_empty() {
-            f.write_str("collectives: {}\n")?;
-            return verdicts::write_verdicts(f, &self.verdicts);
+        Body(self).fmt(f)?;
+        if let Some(section) = &self.nonblocking {
+            f.write_str(SECTION_HEADER)?;
+            for line in Body(section).to_string().lines() {
+                writeln!(f, "  {line}")?;
+            }
+        }
+        verdicts::write_verdicts(f, &self.verdicts)
+    }
+}
+
+/// The provenance and the rules of a table.
+struct Body<'t>(&'t Table);
+
+impl fmt::Display for Body<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(table) = self;
+        write_provenance(f, &table.provenance)?;
+        if table.collectives.is_empty() {
+            return f.write_str("collectives: {}\n");
         }
         f.write_str("collectives:\n")?;
-        for (collective, entries) in &self.collectives {
+        for (collective, entries) in &table.collectives {
             writeln!(
                 f,
                 "  {collective}:\n    message_size: {}",
@@ -64,7 +85,7 @@ impl fmt::Display for Table {
                 write_shape_rules(f, entry, combines)?;
             }
         }
-        verdicts::write_verdicts(f, &self.verdicts)
+        Ok(())
     }
 }
 

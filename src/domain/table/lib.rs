@@ -75,6 +75,7 @@ mod file;
 mod interpolate;
 mod json;
 mod lookup;
+mod nonblocking;
 mod numerics;
 mod other;
 mod parse;

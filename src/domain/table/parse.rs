@@ -13,11 +13,11 @@ use vocabulary::units::{UnitError, parse_bytes};
 
 use crate::candidate_times::{self, TimesDefinition};
 use crate::rule::{self, Group, RuleDefinition};
-use crate::types::speedup_ratio;
+use crate::types::{VERSION_WITH_NONBLOCKING, speedup_ratio};
 use crate::verdicts::{self, VerdictDefinition};
 use crate::{
     Deployments, FORMAT_VERSION, MeasuredPoint, Operators, Problem, Provenance, Rule, RuleSource,
-    ShapeRules, Table, TableError, decimal, message_size, unknown_collective,
+    ShapeRules, Table, TableError, decimal, message_size, nonblocking, unknown_collective,
 };
 
 /// The word before the version in `format`.
@@ -41,6 +41,15 @@ struct TableDefinition {
     collectives: BTreeMap<String, CollectiveDefinition>,
     #[serde(default)]
     verdicts: Vec<VerdictDefinition>,
+    nonblocking: Option<SectionDefinition>,
+}
+
+/// The rules for nonblocking calls.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SectionDefinition {
+    provenance: Provenance,
+    collectives: BTreeMap<String, CollectiveDefinition>,
 }
 
 #[derive(Deserialize)]
@@ -87,46 +96,102 @@ impl Table {
         let version = read_format_version(&document)?;
         let definition: TableDefinition = document.read_values()?;
         let (name, provenance) = (definition.name, definition.provenance);
-        let library = &provenance.library;
-        for (key, value) in [("name", &library.name), ("version", &library.version)] {
-            if value.contains(is_unprintable) {
-                let field = Field::from_key("provenance").key("library").key(key);
-                return Err(document
-                    .error_at_value(&field, Problem::Control { key })
-                    .into());
-            }
-        }
         let place = |key| Place {
             document: &document,
             field: Field::from_key(key),
         };
+        check_library(&place("provenance"), &provenance)?;
         let verdicts = verdicts::read_verdicts(&place("verdicts"), definition.verdicts, version)?;
-        let place = place("collectives");
-        let mut collectives = BTreeMap::new();
-        for (collective_name, of_collective) in definition.collectives {
-            let place = place.key(&collective_name);
-            let collective = collective_name.parse::<Collective>().map_err(|unknown| {
-                let known = Collective::ALL.map(Collective::name);
-                place.at_key(unknown_collective(&unknown, known))
-            })?;
-            let found = of_collective.message_size;
-            if found != message_size(collective) {
-                let problem = Problem::MessageSize { collective, found };
-                return Err(place.key("message_size").problem_here(problem).into());
-            }
-            let group = Group::for_collective(collective, &provenance.library.name, version);
-            let shapes = read_shapes(&place.key("shapes"), of_collective.shapes, group)?;
-            collectives.insert(collective, shapes);
-        }
+        let library = &provenance.library.name;
+        let at_collectives = place("collectives");
         let mut table = Self {
+            collectives: read_collectives(
+                &at_collectives,
+                definition.collectives,
+                library,
+                version,
+            )?,
             name,
             provenance,
-            collectives,
             verdicts,
+            nonblocking: None,
         };
+        if let Some(section) = definition.nonblocking {
+            table.nonblocking = Some(read_section(
+                &place("nonblocking"),
+                section,
+                &table,
+                version,
+            )?);
+        } else if table.is_of_nonblocking_calls() && !table.collectives.is_empty() {
+            return Err(at_collectives.problem_here(Problem::OutsideSection).into());
+        }
         table.mark_refuted();
         Ok(table)
     }
+}
+
+/// Reads the rules for nonblocking calls of a table of which the rest has been read.
+fn read_section(
+    place: &Place<'_>,
+    definition: SectionDefinition,
+    around: &Table,
+    version: u32,
+) -> Checked<Box<Table>> {
+    if version < VERSION_WITH_NONBLOCKING {
+        return Err(place.at_key(Problem::LaterSection { version }));
+    }
+    let SectionDefinition {
+        provenance,
+        collectives,
+    } = definition;
+    check_library(&place.key("provenance"), &provenance)?;
+    let library = &provenance.library.name;
+    let section = Table {
+        name: around.name.clone(),
+        collectives: read_collectives(&place.key("collectives"), collectives, library, version)?,
+        provenance,
+        verdicts: Vec::new(),
+        nonblocking: None,
+    };
+    nonblocking::check_section(place, around, &section)?;
+    Ok(Box::new(section))
+}
+
+fn check_library(place: &Place<'_>, provenance: &Provenance) -> Checked<()> {
+    let library = &provenance.library;
+    for (key, value) in [("name", &library.name), ("version", &library.version)] {
+        if value.contains(is_unprintable) {
+            let place = place.key("library").key(key);
+            return Err(place.problem_here(Problem::Control { key }));
+        }
+    }
+    Ok(())
+}
+
+fn read_collectives(
+    at_collectives: &Place<'_>,
+    definitions: BTreeMap<String, CollectiveDefinition>,
+    library: &str,
+    version: u32,
+) -> Checked<BTreeMap<Collective, Vec<ShapeRules>>> {
+    let mut collectives = BTreeMap::new();
+    for (name, of_collective) in definitions {
+        let place = at_collectives.key(&name);
+        let collective = name.parse::<Collective>().map_err(|unknown| {
+            let known = Collective::ALL.map(Collective::name);
+            place.at_key(unknown_collective(&unknown, known))
+        })?;
+        let found = of_collective.message_size;
+        if found != message_size(collective) {
+            let problem = Problem::MessageSize { collective, found };
+            return Err(place.key("message_size").problem_here(problem));
+        }
+        let group = Group::for_collective(collective, library, version);
+        let shapes = read_shapes(&place.key("shapes"), of_collective.shapes, group)?;
+        collectives.insert(collective, shapes);
+    }
+    Ok(collectives)
 }
 
 /// A value of the document and its place, for errors.
@@ -152,7 +217,7 @@ impl Place<'_> {
         self.document.error_at_value(&self.field, problem)
     }
 
-    fn at_key(&self, problem: impl strict_yaml::Problem) -> Box<Diagnostic> {
+    pub(crate) fn at_key(&self, problem: impl strict_yaml::Problem) -> Box<Diagnostic> {
         self.document.error_at_key(&self.field, problem)
     }
 

@@ -105,6 +105,8 @@ impl Policy {
 pub struct Withheld {
     /// Its place in the table.
     pub place: RulePlace,
+    /// Whether it is for nonblocking calls.
+    pub is_nonblocking: bool,
     /// Its choice.
     pub candidate: Candidate,
     /// The requirement that it fails.
@@ -113,6 +115,9 @@ pub struct Withheld {
 
 impl fmt::Display for Withheld {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_nonblocking {
+            f.write_str("nonblocking ")?;
+        }
         write!(f, "{}: {} {}", self.place, self.candidate, self.lack)
     }
 }
@@ -172,7 +177,7 @@ impl Lack {
 
 impl Table {
     /// The table as a policy deploys it. The default, with low confidence, replaces the withheld rules, which are
-    /// returned in the order of the table. Deploying the result again changes nothing.
+    /// returned in the order of the table, those for nonblocking calls last. Deploying the result again changes nothing.
     pub fn deployed_by(&self, policy: Policy) -> (Self, Vec<Withheld>) {
         let mut table = self.clone();
         let mut withheld = Vec::new();
@@ -198,6 +203,14 @@ impl Table {
                 let of_entry = lacks.next().unwrap_or_default();
                 entry.withhold_rules(*collective, &of_entry, &mut withheld);
             }
+        }
+        if let Some(section) = &mut table.nonblocking {
+            let (deployed, of_section) = section.deployed_by(policy);
+            **section = deployed;
+            withheld.extend(of_section.into_iter().map(|rule| Withheld {
+                is_nonblocking: true,
+                ..rule
+            }));
         }
         (table, withheld)
     }
@@ -249,6 +262,16 @@ impl Usage {
         self.unconfirmed + self.uncertain + self.simulated + self.refuted + self.numerics
     }
 
+    /// Adds the rules of another part of the table.
+    fn add_usage(&mut self, other: Self) {
+        self.used += other.used;
+        self.unconfirmed += other.unconfirmed;
+        self.uncertain += other.uncertain;
+        self.simulated += other.simulated;
+        self.refuted += other.refuted;
+        self.numerics += other.numerics;
+    }
+
     /// Whether there are rules but none is deployed.
     pub const fn is_all_unused(self) -> bool {
         self.used == 0 && self.unused_rules() > 0
@@ -287,8 +310,19 @@ impl fmt::Display for Usage {
 }
 
 impl Table {
-    /// Counts the rules for a deployment by whether a policy deploys them.
+    /// Counts the rules for a deployment by whether a policy deploys them. Those for nonblocking calls count for
+    /// [`Deployment::Colltune`], as no library can be given them.
     pub fn count_usage(&self, policy: Policy, deployment: Deployment) -> Usage {
+        let mut usage = self.count_own_usage(policy, deployment);
+        if deployment == Deployment::Colltune
+            && let Some(section) = &self.nonblocking
+        {
+            usage.add_usage(section.count_own_usage(policy, deployment));
+        }
+        usage
+    }
+
+    fn count_own_usage(&self, policy: Policy, deployment: Deployment) -> Usage {
         let lacks = self.lacks_by_entry(policy);
         let entries = self.entries().zip(&lacks);
         let entries = entries.filter(|(entry, _)| entry.deployments.hold_for(deployment));
@@ -407,6 +441,7 @@ impl ShapeRules {
             let candidate = std::mem::replace(&mut self.rules[at], default).candidate;
             withheld.push(Withheld {
                 place,
+                is_nonblocking: false,
                 candidate,
                 lack,
             });

@@ -3,7 +3,7 @@
 use schedule::{Collective, UnknownCollective, Unsupported};
 use strict_yaml::Mistake;
 use thiserror::Error;
-use vocabulary::CommShape;
+use vocabulary::{CommShape, NONBLOCKING, Pattern};
 
 use crate::{Deployments, FORMAT_VERSION, Operators};
 
@@ -126,6 +126,39 @@ pub(crate) enum Problem {
         operators: Operators,
         first_line: usize,
     },
+    #[error("`nonblocking` is not in tables of format {version}")]
+    #[help(
+        "write `format: colltune-table {}`",
+        crate::types::VERSION_WITH_NONBLOCKING
+    )]
+    LaterSection { version: u32 },
+    #[error("the rules for nonblocking calls are of {section}, the table is of {table}")]
+    #[help(
+        "remove `nonblocking`, or tune a campaign with `pattern: nonblocking` for the library of the table"
+    )]
+    OtherLibraryInSection { section: String, table: String },
+    #[error("the rules for nonblocking calls were measured with `pattern: {pattern}`")]
+    #[help("remove `nonblocking`, or tune a campaign with `pattern: nonblocking`")]
+    PatternOfSection { pattern: Pattern },
+    #[error(
+        "these rules were measured with nonblocking calls, and are where those for blocking calls belong"
+    )]
+    #[help(
+        "write provenance and collectives under `nonblocking`, as `colltune tune` and `decide` do"
+    )]
+    OutsideSection,
+    #[error("{collective} has no rules for nonblocking calls")]
+    #[help("remove it: these are {}", NONBLOCKING.map(Collective::name).join(", "))]
+    NoNonblockingRules { collective: Collective },
+    #[error("`{candidate}` cannot be chosen for nonblocking calls")]
+    #[help("name `default`, or an algorithm of colltune, as in `{collective}/NAME`")]
+    NotForNonblocking {
+        candidate: String,
+        collective: Collective,
+    },
+    #[error("messages of nonblocking calls go through MPI")]
+    #[help("remove `through`")]
+    SharedNonblocking,
     #[error("{found} values for {expected} sizes")]
     #[help("give one value for each size in `bytes`")]
     RowLength { expected: usize, found: usize },

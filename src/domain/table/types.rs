@@ -19,6 +19,7 @@ const VERSION_WITH_SHARED_MEMORY: u32 = 4;
 const VERSION_WITH_NETWORKS: u32 = 5;
 const VERSION_WITH_ALL_COLLECTIVES: u32 = 6;
 const VERSION_WITH_NUMERICS: u32 = 7;
+pub(crate) const VERSION_WITH_NONBLOCKING: u32 = 7;
 
 /// The collectives of which tables could name only the library's own algorithms before
 /// [`VERSION_WITH_ALL_COLLECTIVES`].
@@ -39,13 +40,17 @@ pub struct Table {
     pub name: String,
     /// The measurements behind the decisions.
     pub provenance: Provenance,
-    /// The entries of each collective, at least one. No two entries of a collective hold for the same shape, order of
-    /// ranks, operator class and deployment, except that one for [`Operators::Any`] may follow one for
+    /// The entries of each collective for blocking calls, at least one. No two entries of a collective hold for the same
+    /// shape, order of ranks, operator class and deployment, except that one for [`Operators::Any`] may follow one for
     /// [`Operators::Commutative`], which takes precedence.
     pub collectives: BTreeMap<Collective, Vec<ShapeRules>>,
     /// Findings of `colltune validate` about the table's choices. [`Table::parse`] marks the rules that they refute,
     /// and decisions that rewrite the table's file apply them ([`crate::turn_back`]).
     pub verdicts: Vec<Verdict>,
+    /// The rules for nonblocking calls, if they were measured: a table with this one's name and library, without verdicts and
+    /// such a section. Its pattern is [`Pattern::Nonblocking`], its collectives are among [`vocabulary::NONBLOCKING`], and its
+    /// rules name the default or algorithms of ours that send through MPI. With it, `collectives` may be empty.
+    pub nonblocking: Option<Box<Table>>,
 }
 
 impl Table {
@@ -66,15 +71,17 @@ impl Table {
         let verdicts = self.verdicts.iter();
         let of_verdicts =
             verdicts.map(|verdict| version_with_candidate(verdict.collective, &verdict.candidate));
+        let section = self.nonblocking.as_ref();
         let needed = of_entries
             .chain(of_verdicts)
+            .chain(section.map(|_| VERSION_WITH_NONBLOCKING))
             .chain(networks)
             .chain(numerics)
             .chain(distributions);
         needed.max().unwrap_or(VERSION_WITH_CURRENT_NAMES)
     }
 
-    /// The entries of all collectives.
+    /// The entries of all collectives, for blocking calls.
     pub fn entries(&self) -> impl Iterator<Item = &ShapeRules> {
         self.collectives.values().flatten()
     }

@@ -34,7 +34,9 @@ pub use cell::{Cell, CommShape, Datatype, Operator, collective_name, read_distri
 pub use error_kind::ErrorKind;
 pub use experiment::{Experiment, ExperimentKind};
 pub use library::Library;
-pub use method::{CacheState, Elimination, Pattern, Purpose, Racing, Repetition, Synchronisation};
+pub use method::{
+    CacheState, Elimination, NONBLOCKING, Pattern, Purpose, Racing, Repetition, Synchronisation,
+};
 pub use mockup::{MOCKUPS, Mockup};
 pub use node::Node;
 pub use order::{RankOrder, RankPlace};

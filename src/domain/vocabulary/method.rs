@@ -1,5 +1,6 @@
 //! The method of a campaign: repetitions, racing, synchronisation, patterns of calls, caches.
 
+use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use strum_macros::{Display, IntoStaticStr};
 
@@ -78,7 +79,21 @@ pub enum Pattern {
     /// Ranks arrive at a call one after the other, at agreed times: the time from the last rank's arrival to the last
     /// rank's end.
     Skewed,
+    /// All ranks start a nonblocking call at the same time and wait for it at once; it lasts until the slowest rank's wait
+    /// has ended. Only of broadcasts, allreduces and barriers.
+    Nonblocking,
+    /// The same with computation between start and wait, which takes about as long as the call and in which the request
+    /// is tested now and then: the slowest rank's time without that of the computation alone, that is, the time that is not
+    /// hidden. Choices for `nonblocking` are confirmed in it.
+    Overlapped,
 }
+
+/// The collectives whose nonblocking calls can have rules.
+pub const NONBLOCKING: [Collective; 3] = [
+    Collective::Bcast,
+    Collective::Allreduce,
+    Collective::Barrier,
+];
 
 impl Pattern {
     /// The name used in files.
@@ -100,12 +115,24 @@ impl Pattern {
                 "skewed calls, at which ranks arrive one after the other: from the last one's arrival \
                  to the last one's end, the mean of three orders of arrival"
             }
+            Self::Nonblocking => {
+                "nonblocking calls that all ranks start together and wait for at once, each until the slowest has done it"
+            }
+            Self::Overlapped => {
+                "nonblocking calls beside computation that takes about as long: the slowest rank's time without that of \
+                 the computation, the part that is not hidden"
+            }
         }
     }
 
     /// Whether this is [`Self::Together`].
     pub fn is_together(&self) -> bool {
         *self == Self::Together
+    }
+
+    /// Whether the calls are nonblocking ones.
+    pub const fn is_nonblocking(self) -> bool {
+        matches!(self, Self::Nonblocking | Self::Overlapped)
     }
 }
 

@@ -39,7 +39,8 @@ impl CellBenchmark<'_> {
             let more = f64::from(calls.calls_per_repetition())
                 - f64::from(entrant.calls.calls_per_repetition());
             entrant.calls = calls;
-            entrant.estimate_seconds += entrant.call_seconds * more;
+            let computing_seconds = calls.computing_seconds() * f64::from(calls.timed_calls());
+            entrant.estimate_seconds += entrant.call_seconds * more + computing_seconds;
         }
         Ok(entrants)
     }
@@ -47,11 +48,7 @@ impl CellBenchmark<'_> {
     /// The calls of a repetition, if the candidates' calls take times between these two.
     fn choose_calls(&self, fastest_seconds: f64, slowest_seconds: f64) -> Calls {
         match self.pattern {
-            // If a call is too short for the clock, several make a repetition.
-            Pattern::Together => Calls::Together(match self.together {
-                Some(calls) => calls.get(),
-                None => batch::calls_per_batch(fastest_seconds, &self.timer),
-            }),
+            Pattern::Together => Calls::Together(self.batch_of_calls(fastest_seconds)),
             Pattern::Repeated => {
                 // The watchdog must not mistake a turn for a hang.
                 let most_seconds = self.patience_seconds / 4.0;
@@ -65,15 +62,30 @@ impl CellBenchmark<'_> {
                 longest_seconds: fastest_seconds,
                 first: 0,
             },
+            Pattern::Nonblocking => Calls::Nonblocking(self.batch_of_calls(fastest_seconds)),
+            // All candidates have the same computation beside them.
+            Pattern::Overlapped => Calls::Overlapped {
+                calls: self.batch_of_calls(fastest_seconds),
+                computing_seconds: fastest_seconds,
+            },
+        }
+    }
+
+    /// The number of calls in a repetition that begin from one start: several if a call is too short for the clock.
+    fn batch_of_calls(&self, fastest_seconds: f64) -> u32 {
+        match self.together {
+            Some(calls) => calls.get(),
+            None => batch::calls_per_batch(fastest_seconds, &self.timer),
         }
     }
 
     /// The calls of a warm-up repetition, given the time of a first call. Calls that overlap in steady state are warmed
-    /// up in it, so that their time there is known.
+    /// up in it, so that their time there is known. The computation beside a call follows from its time without any.
     fn first_calls(&self, first_seconds: f64) -> Calls {
         match self.pattern {
             Pattern::Repeated => self.choose_calls(first_seconds, first_seconds),
             Pattern::Together | Pattern::Skewed => Calls::Together(1),
+            Pattern::Nonblocking | Pattern::Overlapped => Calls::Nonblocking(1),
         }
     }
 

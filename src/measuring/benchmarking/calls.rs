@@ -5,6 +5,9 @@
 //!   the slowest rank's time counts.
 //! - *Skewed*: three calls, each with a start on the global clock and an order of arrival (`arrivals.rs`), timed from
 //!   the last arrival.
+//! - *Nonblocking*: as together, each call started and waited for at once.
+//! - *Overlapped*: the same with computation between start and wait, whose own time is not counted. It takes as long as a
+//!   call of the fastest candidate that is waited for at once, in all candidates alike.
 
 use statistics::clock::ClockResolution;
 use vocabulary::Pattern;
@@ -38,6 +41,11 @@ pub fn least_calls(pattern: Pattern, call_seconds: f64, minimum: u32) -> u32 {
             longest_seconds: call_seconds,
             first: 0,
         },
+        Pattern::Nonblocking => Calls::Nonblocking(1),
+        Pattern::Overlapped => Calls::Overlapped {
+            calls: 1,
+            computing_seconds: call_seconds,
+        },
     };
     (calls.least_repetitions(minimum) + LEAST_WARMUP) * calls.calls_per_repetition()
 }
@@ -63,6 +71,16 @@ pub enum Calls {
         /// The index of the first repetition among all skewed calls of the candidate.
         first: usize,
     },
+    /// This number of nonblocking calls from a common start, each waited for at once, timed together until the slowest rank
+    /// has finished.
+    Nonblocking(u32),
+    /// The same with computation in each call between start and wait, of which the time is subtracted.
+    Overlapped {
+        /// The number of calls.
+        calls: u32,
+        /// The time of the computation beside each, in seconds.
+        computing_seconds: f64,
+    },
 }
 
 impl Calls {
@@ -78,6 +96,8 @@ impl Calls {
             Self::Together(_) => Pattern::Together,
             Self::Repeated { .. } => Pattern::Repeated,
             Self::Skewed { .. } => Pattern::Skewed,
+            Self::Nonblocking(_) => Pattern::Nonblocking,
+            Self::Overlapped { .. } => Pattern::Overlapped,
         }
     }
 
@@ -85,14 +105,20 @@ impl Calls {
     pub fn untimed_calls(self) -> u32 {
         match self {
             Self::Repeated { before, .. } => before,
-            Self::Together(_) | Self::Skewed { .. } => 0,
+            Self::Together(_)
+            | Self::Skewed { .. }
+            | Self::Nonblocking(_)
+            | Self::Overlapped { .. } => 0,
         }
     }
 
     /// The calls that are timed together.
     pub fn timed_calls(self) -> u32 {
         match self {
-            Self::Together(timed) | Self::Repeated { timed, .. } => timed,
+            Self::Together(timed)
+            | Self::Repeated { timed, .. }
+            | Self::Nonblocking(timed)
+            | Self::Overlapped { calls: timed, .. } => timed,
             Self::Skewed { .. } => 1,
         }
     }
@@ -103,15 +129,34 @@ impl Calls {
             Self::Skewed {
                 longest_seconds, ..
             } => longest_seconds,
-            Self::Together(_) | Self::Repeated { .. } => 0.0,
+            Self::Together(_)
+            | Self::Repeated { .. }
+            | Self::Nonblocking(_)
+            | Self::Overlapped { .. } => 0.0,
+        }
+    }
+
+    /// The time of the computation beside each call, in seconds.
+    pub fn computing_seconds(self) -> f64 {
+        match self {
+            Self::Overlapped {
+                computing_seconds, ..
+            } => computing_seconds,
+            Self::Together(_)
+            | Self::Repeated { .. }
+            | Self::Skewed { .. }
+            | Self::Nonblocking(_) => 0.0,
         }
     }
 
     /// The number of starts in a repetition: a skewed call is made once with each order of arrival.
     pub(crate) fn starts_per_repetition(self) -> usize {
         match self {
-            Self::Together(_) | Self::Repeated { .. } => 1,
             Self::Skewed { .. } => arrivals::ORDERS,
+            Self::Together(_)
+            | Self::Repeated { .. }
+            | Self::Nonblocking(_)
+            | Self::Overlapped { .. } => 1,
         }
     }
 
@@ -129,7 +174,10 @@ impl Calls {
     pub(crate) fn least_repetitions(self, minimum: u32) -> u32 {
         match self {
             Self::Repeated { .. } => minimum.min(LEAST_BLOCKS),
-            Self::Together(_) | Self::Skewed { .. } => minimum,
+            Self::Together(_)
+            | Self::Skewed { .. }
+            | Self::Nonblocking(_)
+            | Self::Overlapped { .. } => minimum,
         }
     }
 

@@ -9,6 +9,8 @@ use crate::batch::seconds_a_call;
 const MOST_TIMES: usize = 6;
 /// A turn of fewer requested repetitions may try as many as one of this number.
 const FEW_CALLS: usize = 16;
+/// The accuracy of the time of a computation, as a share.
+const COMPUTING_ACCURACY: f64 = 0.05;
 
 /// Repetitions, the same on all ranks, but for the time that this rank spent on common starts.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -43,6 +45,19 @@ impl Samples {
             calling_seconds,
             starting_seconds: (busy_seconds - calling_seconds).max(0.0),
         }
+    }
+
+    /// The samples without the time of the computation in each, in seconds. Less than a twentieth of that time cannot be
+    /// told from nothing: the collective was hidden entirely then, and candidates do not differ.
+    #[must_use]
+    pub fn without_computation(mut self, computing_seconds: f64) -> Self {
+        if computing_seconds > 0.0 {
+            let least = COMPUTING_ACCURACY * computing_seconds;
+            for seconds in &mut self.seconds {
+                *seconds = (*seconds - computing_seconds).max(least);
+            }
+        }
+        self
     }
 
     /// Merges `starts` samples into a repetition with their sum divided by `calls` as its time. A repetition is invalid
@@ -100,6 +115,17 @@ impl Samples {
 #[cfg(test)]
 mod tests {
     use super::Samples;
+
+    #[test]
+    fn computation_is_not_counted() {
+        let taken = |seconds: &[f64]| Samples {
+            seconds: seconds.to_vec(),
+            ..Samples::default()
+        };
+        let beside = taken(&[150.0, 106.0, 104.0, 90.0]).without_computation(100.0);
+        assert_eq!(beside, taken(&[50.0, 6.0, 5.0, 5.0]));
+        assert_eq!(taken(&[150.0]).without_computation(0.0), taken(&[150.0]));
+    }
 
     #[test]
     fn starts_are_put_together() {

@@ -7,11 +7,12 @@ use benchmarking::clocks::{Nanoseconds, Pace, span_in_nanoseconds};
 use benchmarking::{Arrivals, Attempt, Calls, Executor, Failure, Ranks, Samples, Spool};
 use exec::{Call, Communicator, NoChannels, NodeChannels};
 use schedule::Collective;
-use vocabulary::Candidate;
+use vocabulary::{Candidate, Pattern};
 use wire::{FailureKind, Record};
 
 use crate::buffers::Buffers;
 use crate::candidate::CandidateCall;
+use crate::computation::Computation;
 use crate::data;
 use crate::error::{DriverError, failure_from_error};
 use crate::synchronise::Synchroniser;
@@ -21,6 +22,10 @@ use crate::watchdog::Watchdog;
 pub(crate) struct MpiExecutor<'a> {
     pub(crate) task: u32,
     pub(crate) call: Call,
+    /// The pattern of the task's calls.
+    pub(crate) pattern: Pattern,
+    /// The computation beside calls, if the pattern has any.
+    pub(crate) computation: Option<Computation>,
     /// The seed of arrivals, the same on all ranks.
     pub(crate) seed: u64,
     /// Brings the ranks to common starts.
@@ -63,7 +68,13 @@ impl<'a> Executor for MpiExecutor<'a> {
 
     fn prepare(&mut self, index: u32, candidate: &Candidate) -> Attempt<Prepared<'a>, DriverError> {
         let channels = self.channels.as_ref().map_err(|reason| *reason);
-        let call = CandidateCall::new(candidate, &self.call, self.communicator, channels)?;
+        let call = CandidateCall::new(
+            candidate,
+            &self.call,
+            self.pattern,
+            self.communicator,
+            channels,
+        )?;
         Ok(self.agree_on_failure(call)?.map(|call| Prepared {
             index,
             call,
@@ -101,6 +112,9 @@ impl<'a> Executor for MpiExecutor<'a> {
             .synchroniser
             .begin_series(pace, repetitions, calls, offsets)?;
         self.watchdog.begin_turn(self.task, prepared.index);
+        let computing_seconds = calls.computing_seconds();
+        let computation = self.computation;
+        let steps = computation.map_or(0, |known| known.steps_in(computing_seconds));
         // Until the turn has ended, the driver calls no collective of the library.
         let mut turn = prepared.call.begin_turn()?;
         for _ in 0..repetitions {
@@ -111,7 +125,7 @@ impl<'a> Executor for MpiExecutor<'a> {
             let mut call = |count| {
                 (0..count).try_for_each(|_| {
                     let (input, output) = self.buffers.next();
-                    turn.carry_out(input, output)
+                    turn.carry_out(input, output, steps)
                 })
             };
             let mut called = call(calls.untimed_calls());
@@ -126,7 +140,11 @@ impl<'a> Executor for MpiExecutor<'a> {
         }
         turn.end_turn()?;
         match self.agree_on_failure(outcome)? {
-            Ok(()) => series.agree_on_samples().map(Ok),
+            Ok(()) => {
+                let subtracted = computing_seconds * f64::from(calls.timed_calls());
+                let samples = series.agree_on_samples()?;
+                Ok(Ok(samples.without_computation(subtracted)))
+            }
             Err(failure) => Ok(Err(failure)),
         }
     }

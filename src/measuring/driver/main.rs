@@ -13,6 +13,7 @@
 mod buffers;
 mod candidate;
 mod clock;
+mod computation;
 mod data;
 mod environment;
 mod error;

@@ -23,6 +23,7 @@ use wire::{
 
 use crate::buffers::{Buffers, needed_buffer_copies};
 use crate::clock::GlobalClock;
+use crate::computation::Computation;
 use crate::error::{DriverError, failure_from_error, no_channels_failure};
 use crate::executor::MpiExecutor;
 use crate::rules::MpiConfiguration;
@@ -353,6 +354,8 @@ impl Session<'_> {
         let copies = needed_buffer_copies(&call, rank, nodes, self.cold);
         let mut executor = MpiExecutor {
             task: task.id,
+            pattern: task.pattern,
+            computation: (task.pattern == Pattern::Overlapped).then(Computation::calibrate),
             buffers: Buffers::new(&call, rank, communicator.size(), copies),
             call,
             seed,

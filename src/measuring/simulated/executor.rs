@@ -99,7 +99,10 @@ impl Executor for SimulatedExecutor<'_> {
     ) -> Attempt<Samples, Stopped> {
         let mut starting_seconds = self.barrier_seconds;
         let undisturbed: Vec<f64> = match calls {
-            Calls::Together(timed) | Calls::Repeated { timed, .. } => {
+            Calls::Together(timed)
+            | Calls::Repeated { timed, .. }
+            | Calls::Nonblocking(timed)
+            | Calls::Overlapped { calls: timed, .. } => {
                 starting_seconds += prepared.seconds * f64::from(calls.untimed_calls());
                 vec![prepared.seconds * f64::from(timed); repetitions]
             }

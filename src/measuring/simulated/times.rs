@@ -102,10 +102,12 @@ impl Times {
                         simulate_repeated(schedule, setting, BEFORE, TIMED)
                     })
                 }
-                (Subject::Cell(cell), simulated, Pattern::Together | Pattern::Skewed) => self
-                    .simulate_candidate(cell, simulated, 1, |schedule, setting| {
+                // Campaigns on simulated machines have no nonblocking calls.
+                (Subject::Cell(cell), simulated, _) => {
+                    self.simulate_candidate(cell, simulated, 1, |schedule, setting| {
                         Ok(simulate(schedule, setting)?.seconds)
-                    }),
+                    })
+                }
                 (Subject::Experiment(experiment), ..) => {
                     experiments::experiment_seconds(&self.machine, experiment).map_err(refusal_from)
                 }

@@ -224,8 +224,9 @@ fn is_or_are(count: usize) -> &'static str {
 
 /// The number of rules that choose anything but the library's default.
 fn count_choices(table: &Table) -> usize {
-    let rules = table.entries().flat_map(|entry| &entry.rules);
-    rules
+    let entries = table.blocking_and_nonblocking().flat_map(Table::entries);
+    entries
+        .flat_map(|entry| &entry.rules)
         .filter(|rule| rule.candidate != Candidate::Default)
         .count()
 }

@@ -91,6 +91,10 @@ impl Service {
                 Err(sentence) => closed.push(sentence),
             }
         }
+        if changes_nonblocking_calls(table) {
+            let sentence = "its rules for nonblocking calls are those that fresh launches confirmed, as validations measure blocking ones";
+            open.push(sentence.to_owned());
+        }
         let reason = if !closed.is_empty() {
             closed.join("; ")
         } else if !open.is_empty() {
@@ -120,6 +124,15 @@ pub fn activated_deployments(table: &Table) -> Vec<Deployment> {
         activated = deployments_with_choices(table);
     }
     activated
+}
+
+/// Whether a release changes decisions about nonblocking calls.
+fn changes_nonblocking_calls(table: &Table) -> bool {
+    let (deployed, _) = table.deployed_by(Policy::default());
+    deployed.nonblocking.is_some_and(|section| {
+        let mut rules = section.entries().flat_map(|entry| &entry.rules);
+        rules.any(|rule| rule.candidate.is_ours())
+    })
 }
 
 fn deployments_with_choices(table: &Table) -> Vec<Deployment> {

@@ -71,7 +71,11 @@ impl Facts {
                 .map(ToString::to_string)
                 .collect(),
             warnings: of.warnings,
-            rules: table.entries().map(|entry| entry.rules.len()).sum(),
+            rules: table
+                .blocking_and_nonblocking()
+                .flat_map(Table::entries)
+                .map(|entry| entry.rules.len())
+                .sum(),
             deployments,
         }
     }

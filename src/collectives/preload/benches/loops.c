@@ -12,6 +12,13 @@
  *              calls by the other way have left other data in the caches (see warmup)
  *   barrier    one call after a barrier: the slowest rank's time, the median of many
  *
+ * Nonblocking collectives have two others, both after a barrier:
+ *
+ *   nonblocking  a call that is waited for at once
+ *   overlapped   a call beside computation that takes as long as the library's call, in eight parts between which the
+ *                request is tested: the slowest rank's time without that of the computation, the part that is not hidden;
+ *                less than a twentieth of the computation counts as one
+ *
  * usage: loops MAX_BYTES [POINTS [LINES]]
  *
  * Bytes are those of a rank's vector, of its contribution or part in gather, scatter, allgather and
@@ -31,13 +38,15 @@ static const double BLOCK_SECONDS = 1e-3, BARRIER_SECONDS = 4e-3;
 
 enum collective {
     BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, REDUCE_SCATTER, REDUCE_SCATTER_BLOCK, ALLTOALL, BARRIER, SCAN,
-    EXSCAN, ALLTOALLV, ALLTOALLW, ALLGATHERV, GATHERV, SCATTERV, COLLECTIVES
+    EXSCAN, ALLTOALLV, ALLTOALLW, ALLGATHERV, GATHERV, SCATTERV, IBCAST, IALLREDUCE, IBARRIER, COLLECTIVES
 };
 static const char *const names[COLLECTIVES] = {
     "bcast", "reduce", "allreduce", "gather", "scatter", "allgather", "reduce_scatter", "reduce_scatter_block",
-    "alltoall", "barrier", "scan", "exscan", "alltoallv", "alltoallw", "allgatherv", "gatherv", "scatterv",
+    "alltoall", "barrier", "scan", "exscan", "alltoallv", "alltoallw", "allgatherv", "gatherv", "scatterv", "ibcast",
+    "iallreduce", "ibarrier",
 };
-static const char *const patterns[2] = {"repeated", "barrier"};
+enum pattern { REPEATED, AFTER_BARRIER, NONBLOCKING, OVERLAPPED, PATTERNS };
+static const char *const patterns[PATTERNS] = {"repeated", "barrier", "nonblocking", "overlapped"};
 
 /* By MPI's names, and by the addresses of the library's own functions. */
 enum way { INTERCEPTED, DIRECT, WAYS };
@@ -83,8 +92,66 @@ static _Atomic long *lines[2];
     default: PREFIX##_Scatterv(in, counts, places, MPI_FLOAT, out, count, MPI_FLOAT, 0, MPI_COMM_WORLD); break;  \
     }
 
+static int is_nonblocking(enum collective what)
+{
+    return what >= IBCAST;
+}
+
+static int has_data(enum collective what)
+{
+    return what != BARRIER && what != IBARRIER;
+}
+
+enum { PARTS = 8 };
+
+/* The steps of the computation beside a nonblocking call, and how many this rank takes in a second undisturbed. */
+static long steps;
+static double steps_per_second;
+
+static void __attribute__((noinline)) compute(long some)
+{
+    static volatile double state = 0.5;
+    double value = state;
+    for (long i = 0; i < some; i++) value = value * 0.999 + 0.001;
+    state = value;
+}
+
+static void calibrate(void)
+{
+    enum { TRIALS = 20, STEPS = 40000 };
+    double shortest = 1;
+    for (int i = 0; i < TRIALS; i++) {
+        const double start = MPI_Wtime();
+        compute(STEPS);
+        const double seconds = MPI_Wtime() - start;
+        if (seconds < shortest) shortest = seconds;
+    }
+    steps_per_second = STEPS / (shortest > 1e-9 ? shortest : 1e-9);
+}
+
+#define CALL_BESIDE(PREFIX)                                                                                      \
+    {                                                                                                            \
+        MPI_Request request;                                                                                     \
+        switch (what) {                                                                                          \
+        case IBCAST: PREFIX##_Ibcast(out, count, MPI_FLOAT, 0, MPI_COMM_WORLD, &request); break;                 \
+        case IALLREDUCE:                                                                                         \
+            PREFIX##_Iallreduce(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD, &request);                   \
+            break;                                                                                               \
+        default: PREFIX##_Ibarrier(MPI_COMM_WORLD, &request); break;                                             \
+        }                                                                                                        \
+        for (int part = 0, ended = 0; steps > 0 && part < PARTS; part++) {                                       \
+            if (part > 0 && !ended) PREFIX##_Test(&request, &ended, MPI_STATUS_IGNORE);                          \
+            compute(steps / PARTS);                                                                              \
+        }                                                                                                        \
+        PREFIX##_Wait(&request, MPI_STATUS_IGNORE);                                                              \
+    }
+
 static inline void call(enum collective what, enum way way, int count)
 {
+    if (is_nonblocking(what)) {
+        if (way == INTERCEPTED) CALL_BESIDE(MPI) else CALL_BESIDE(LIBRARY_MPI)
+        return;
+    }
     if (way == INTERCEPTED) CALL(MPI) else CALL(LIBRARY_MPI)
 }
 
@@ -185,10 +252,12 @@ static void repeated(enum collective what, int count, double one, double *second
     for (int way = 0; way < WAYS; way++) seconds[way] = median(times[way], BLOCKS);
 }
 
-static void after_barriers(enum collective what, int count, double one, double *seconds)
+/* With a computation of some seconds, which are not counted, beside each call. */
+static void after_barriers(enum collective what, int count, double one, double computing, double *seconds)
 {
+    steps = (long)(computing * steps_per_second);
     static double times[WAYS][MOST], all[MOST];
-    const int calls = filling(BARRIER_SECONDS, one, 16, MOST);
+    const int calls = filling(BARRIER_SECONDS, one + computing, 16, MOST);
     for (int first = 0; first < calls; first += CHUNK)
         for (int turn = 0; turn < WAYS; turn++) {
             const enum way way = (turn + first / CHUNK) % WAYS;
@@ -196,16 +265,18 @@ static void after_barriers(enum collective what, int count, double one, double *
                 LIBRARY_MPI_Barrier(MPI_COMM_WORLD);
                 const double start = MPI_Wtime();
                 call(what, way, count);
-                times[way][i] = MPI_Wtime() - start;
+                const double taken = MPI_Wtime() - start - computing;
+                times[way][i] = taken < computing / 20 ? computing / 20 : taken;
             }
         }
+    steps = 0;
     for (int way = 0; way < WAYS; way++) {
         LIBRARY_MPI_Allreduce(times[way], all, calls, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
         seconds[way] = median(all, calls);
     }
 }
 
-static void point(enum collective what, int pattern, long bytes)
+static void point(enum collective what, enum pattern pattern, long bytes)
 {
     const int count = (int)(bytes / (long)sizeof(float));
     for (int i = 0; i < ranks; i++) {
@@ -218,8 +289,8 @@ static void point(enum collective what, int pattern, long bytes)
     const double one = block(what, DIRECT, count, 10) / 10;
     double seconds[WAYS];
     const double before = exchange_of_lines();
-    if (pattern == 0) repeated(what, count, one, seconds);
-    else after_barriers(what, count, one, seconds);
+    if (pattern == REPEATED) repeated(what, count, one, seconds);
+    else after_barriers(what, count, one, pattern == OVERLAPPED ? one : 0, seconds);
     const double after = exchange_of_lines();
     if (rank != 0) return;
     printf("%s %s %ld %.4e %.4e %.2e %.2e\n", names[what], patterns[pattern], bytes, seconds[INTERCEPTED],
@@ -250,9 +321,11 @@ static void listed(const char *path, long most)
     if (!points) fail("cannot read ", path);
     while ((read = fscanf(points, "%63s %63s %ld", name, pattern, &bytes)) == 3) {
         const enum collective what = named(name, names, COLLECTIVES);
-        if (what == BARRIER && bytes != 0) fail("a barrier has 0 bytes in ", path);
-        if (what != BARRIER && (bytes < 4 || bytes > most)) fail("bytes below 4 or above MAX_BYTES in ", path);
-        point(what, named(pattern, patterns, 2), bytes);
+        const enum pattern pattern_of_point = named(pattern, patterns, PATTERNS);
+        if (!has_data(what) && bytes != 0) fail("a barrier has 0 bytes in ", path);
+        if (is_nonblocking(what) != (pattern_of_point >= NONBLOCKING)) fail("a pattern of other collectives in ", path);
+        if (has_data(what) && (bytes < 4 || bytes > most)) fail("bytes below 4 or above MAX_BYTES in ", path);
+        point(what, pattern_of_point, bytes);
     }
     if (read != EOF) fail("not a collective, a pattern and bytes on a line of ", path);
     fclose(points);
@@ -261,8 +334,9 @@ static void listed(const char *path, long most)
 static void all(long most)
 {
     for (int what = 0; what < COLLECTIVES; what++)
-        for (int pattern = 0; pattern < 2; pattern++) {
-            if (what == BARRIER) {
+        for (int pattern = 0; pattern < PATTERNS; pattern++) {
+            if (is_nonblocking(what) != (pattern >= NONBLOCKING)) continue;
+            if (!has_data(what)) {
                 point(what, pattern, 0);
                 continue;
             }
@@ -289,6 +363,7 @@ int main(int arguments, char **argument)
     if (!in || !out || !shares || !counts || !places || !places_in_bytes || !types) fail("out of memory", "");
     if (most * ranks > INT_MAX) fail("MAX_BYTES times the ranks is more than an int holds", "");
     memset(in, 0, room), memset(out, 0, room);
+    calibrate();
     if (arguments > 3) share_lines();
     if (arguments > 2) listed(argument[2], most);
     else all(most);

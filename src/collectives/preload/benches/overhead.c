@@ -5,8 +5,12 @@
  * Passed on: MPI_Bcast, which we pass on, beside the library's own, which is called by its address. The broadcast has
  * no data, so the library does almost nothing, and the rest is our cost.
  *
- * Not served: MPI_Gatherv without data, which no table decides about, and MPI_Wait without a request, beside the library's
- * own in the same way. With a log, MPI_Gatherv is counted; MPI_Wait has nothing to count.
+ * Not served: MPI_Gatherv without data, for which the table has no rules, and MPI_Wait and MPI_Test without a request, beside
+ * the library's own in the same way. With a log, MPI_Gatherv is counted; the others have nothing to count.
+ *
+ * Nonblocking, passed on: MPI_Ibcast, for which the table has no rules, and the MPI_Wait or MPI_Test that completes it, beside
+ * the library's own. The table has a rule for MPI_Iallreduce, so that nonblocking calls are served where the library lets
+ * them go on. The part of the calls that complete is measured alone, by requests that the library's own function starts.
  *
  * Run by ours: MPI_Bcast and MPI_Allreduce beside the MPI calls that the algorithm consists of, written
  * by hand with everything that is known here: the peer, the length, the operator. No code could do less,
@@ -63,6 +67,33 @@ static void wait_for_nothing(int i) {
 static void wait_for_nothing_directly(int i) {
     MPI_Request request = MPI_REQUEST_NULL;
     (void)i, LIBRARY_MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+static void test_nothing(int i) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int has_ended;
+    (void)i, MPI_Test(&request, &has_ended, MPI_STATUS_IGNORE);
+}
+static void test_nothing_directly(int i) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    int has_ended;
+    (void)i, LIBRARY_MPI_Test(&request, &has_ended, MPI_STATUS_IGNORE);
+}
+
+static void complete(int i) {
+    MPI_Request request;
+    LIBRARY_MPI_Ibcast(data, 0, MPI_DOUBLE, i % 2, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+static void start_and_complete(int i) {
+    MPI_Request request;
+    MPI_Ibcast(data, 0, MPI_DOUBLE, i % 2, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+static void start_and_complete_directly(int i) {
+    MPI_Request request;
+    LIBRARY_MPI_Ibcast(data, 0, MPI_DOUBLE, i % 2, MPI_COMM_WORLD, &request);
+    LIBRARY_MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
 static void send(int root, int bytes) {
@@ -142,6 +173,10 @@ int main(int argc, char **argv) {
     if (rank == 0) printf("not served, beside the library's own:\n");
     compare("gatherv without data", gather_nothing, gather_nothing_directly);
     compare("wait without a request", wait_for_nothing, wait_for_nothing_directly);
+    compare("test without a request", test_nothing, test_nothing_directly);
+    if (rank == 0) printf("nonblocking and passed on, an ibcast without data, beside the library's own:\n");
+    compare("the wait alone", complete, start_and_complete_directly);
+    compare("start and wait", start_and_complete, start_and_complete_directly);
     if (rank == 0) printf("run by ours, beside the same messages sent by hand:\n");
     compare("broadcast of 8 bytes", bcast, bcast_by_hand);
     compare("of a derived datatype of 24 bytes", derived, derived_by_hand);

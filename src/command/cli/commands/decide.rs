@@ -15,7 +15,8 @@ use crate::values;
 /// always gives the same table. If the campaign confirms its choices, only candidates that fresh launches confirmed
 /// replace the default, and their rules are marked `confirmed`. Candidates that `validate` found slower than the
 /// default are not used until newer launches confirm them; the verdicts are in the store, or in the table that
-/// --output replaces.
+/// --output replaces. Of a campaign with `pattern: nonblocking`, the rules for nonblocking calls of that table are replaced;
+/// otherwise these stay.
 ///
 /// `colltune schema decide` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -50,23 +51,27 @@ impl DecideArgs {
             .output
             .as_deref()
             .map(load_replaced_table)
-            .transpose()?;
+            .transpose()?
+            .flatten();
         let deciding = DecisionOverrides {
             max_regret: self.max_regret,
             unconfirmed: self.unconfirmed,
-            verdicts: before.flatten().map_or_else(Vec::new, |old| old.verdicts),
+            verdicts: before
+                .as_ref()
+                .map_or_else(Vec::new, |old| old.verdicts.clone()),
         };
         let analysis = self.store.analyse_with(deciding)?;
         let table = analysis.table()?;
+        let whole = table.clone().join_with_replaced(before.as_ref());
         if let Some(path) = &self.output {
-            table.save(path)?;
+            whole.save(path)?;
         }
         if self.json {
             console.print_json(&Rules::from_table(&analysis.origin, &table))?;
         } else if let Some(path) = &self.output {
             console.remark_written(path)?;
         } else {
-            console.print(table.to_yaml().trim_end())?;
+            console.print(whole.to_yaml().trim_end())?;
         }
         Ok(Answer::Good)
     }

@@ -267,7 +267,7 @@ impl DeployArgs {
             }
         };
         let (was, is) = (&before.provenance, &table.provenance);
-        let is_withdrawn = before.collectives.is_empty();
+        let is_withdrawn = !before.has_rules();
         if is_withdrawn || (was.library == is.library && was.has_same_nodes(is)) {
             return;
         }

@@ -14,7 +14,7 @@ use super::{Answer, CliError, Console};
 /// above 1 the new choice is expected to be faster. If AFTER goes back to the default, no worth is given, since the
 /// tables do not show whether the speed-up that BEFORE expected was real. `colltune explain` shows the present time of
 /// the old choice, which is in the store. Of tables of two libraries or releases the output says so, since their
-/// speed-ups are over different defaults.
+/// speed-ups are over different defaults. Of rules for nonblocking calls it says only whether they differ.
 ///
 /// `colltune schema diff` describes what --json prints.
 #[derive(Debug, clap::Args)]
@@ -45,7 +45,7 @@ impl DiffArgs {
             [&self.before, &self.after].map(|path| path.to_string_lossy());
         let found = TableComparison::from_tables((&before_path, &before), (&after_path, &after));
         let answer = console.print_answer(self.json, &found, || describe_comparison(&found))?;
-        if self.exit_code && !found.diff.is_empty() {
+        if self.exit_code && (found.is_nonblocking_different || !found.diff.is_empty()) {
             Ok(Answer::No)
         } else {
             Ok(answer)

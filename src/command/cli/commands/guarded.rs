@@ -79,8 +79,11 @@ impl TableArgs {
         console: Console,
     ) -> Result<(Table, Sources), CliError> {
         let table = Table::load(&self.path)?;
-        if table.collectives.is_empty() {
+        if !table.has_rules() {
             return Err(GuardError::NoRules.into());
+        }
+        if table.collectives.is_empty() {
+            return Err(GuardError::OnlyNonblocking.into());
         }
         warn_of_simulation(&table, console);
         // The library reads its rules on any machine, so only people can tell that a table is for another one.

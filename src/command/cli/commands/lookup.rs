@@ -1,6 +1,6 @@
 use std::path::Path;
 
-use table::{DecisionJson, Table};
+use table::{Decision, DecisionJson, Table};
 use vocabulary::units::format_seconds;
 
 use super::in_force::JudgedTable;
@@ -24,10 +24,14 @@ use super::{Answer, CliError, Console};
 #[command(after_help = "\
 Examples:
   colltune lookup tables/quickstart.yaml --collective allreduce --nodes 1 --ppn 2 --bytes 64K
-  colltune lookup tables/quickstart.yaml -c reduce -n 1 -k 2 -b 1M -o noncommutative --json")]
+  colltune lookup tables/quickstart.yaml -c reduce -n 1 -k 2 -b 1M -o noncommutative --json
+  colltune lookup tables/quickstart.yaml -c bcast -n 1 -k 2 -b 1M --nonblocking")]
 pub(crate) struct LookupArgs {
     #[command(flatten)]
     query: QueryArgs,
+    /// Ask about a nonblocking call, such as MPI_Ibcast
+    #[arg(long)]
+    nonblocking: bool,
     /// Print the decision as JSON
     #[arg(long)]
     json: bool,
@@ -37,7 +41,13 @@ impl LookupArgs {
     pub(crate) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let table = JudgedTable::read(&self.query.table, None, console)?.table;
         warn_of_simulation(&table, console);
-        let decision = table.lookup(&self.query.question.to_query()).to_json();
+        let query = self.query.question.to_query();
+        let decision = match &table.nonblocking {
+            _ if !self.nonblocking => table.lookup(&query),
+            Some(section) => section.lookup(&query),
+            None => Decision::without_rule(&query),
+        };
+        let decision = decision.to_json();
         console.print_answer(self.json, &decision, || describe_decision(&decision))
     }
 }

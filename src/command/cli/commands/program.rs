@@ -113,7 +113,7 @@ impl ProgramArgs {
         self.check_outputs(table_args, test, &words)?;
         let judged = JudgedTable::read(&table_args.path, None, console)?;
         let table = &judged.table;
-        if table.collectives.is_empty() {
+        if !table.has_rules() {
             return Err(GuardError::NoRules.into());
         }
         let policy = Policy {

@@ -5,7 +5,7 @@ use answers::{Measured, SubmittedLaunch, TunedFiles};
 use schemars::JsonSchema;
 use serde::Serialize;
 use table::Lack;
-use tuner::{Gain, SampleOrigin, Tuned};
+use tuner::{Gain, HiddenShare, SampleOrigin, Tuned};
 
 use super::campaign::CampaignArgs;
 use super::detached::{self, StoreOutcome};
@@ -25,6 +25,10 @@ use crate::progress::ProgressDisplay;
 /// its requirement on the bits of sums (`numerics`).
 /// Prints, for each collective, the sizes at which the library's default loses and the speed-ups, and warnings about
 /// the measurements.
+///
+/// A campaign with `pattern: nonblocking` decides about MPI_Ibcast, MPI_Iallreduce and MPI_Ibarrier: if it writes into the table
+/// of another campaign for the same library and type of node, that keeps its rules for blocking calls, and the other way
+/// around.
 ///
 /// Exits with 0 also if the default is the best everywhere. With --require-confirmed, exits with 1 if decisions rest on
 /// too few launches. The default then stays wherever another candidate was not confirmed for lack of time, and the
@@ -94,6 +98,9 @@ impl TuneArgs {
         } else {
             let view = tuned.analysis.report_view(&tuned.table);
             console.remark(report::render_summary(&view))?;
+            for share in &tuned.analysis.hidden_shares {
+                console.remark(share)?;
+            }
             for warning in &tuned.table.provenance.warnings {
                 console.remark(format_args!("warning: {warning}"))?;
             }
@@ -195,6 +202,9 @@ pub(super) struct Outcome<'a> {
     /// What the campaign's requirements on the bits of sums cost, as clauses; left out if nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     numerics_costs: Vec<String>,
+    /// How much of nonblocking calls computation hides, where a choice was to be confirmed; left out for blocking ones.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    hidden_shares: &'a [HiddenShare],
     /// Warnings about the measurements, as sentences.
     warnings: &'a [String],
     /// The time that the table would save the calls that the campaign names as `traffic`; null if it names none.
@@ -230,6 +240,7 @@ impl<'a> Outcome<'a> {
                 .iter()
                 .map(ToString::to_string)
                 .collect(),
+            hidden_shares: &analysis.hidden_shares,
             warnings: &tuned.table.provenance.warnings,
             gain: tuned.gain.as_ref(),
         }

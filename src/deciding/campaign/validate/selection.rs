@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use glob::Pattern;
 use schedule::Collective;
 use strict_yaml::{Field, OneOrMany, Scalar, Shorthand, nearest_name};
-use vocabulary::{Candidate, MOCKUPS, Mockup, Through};
+use vocabulary::{Candidate, MOCKUPS, Mockup, NONBLOCKING, Pattern as CallPattern, Through};
 
 use super::{Checked, Validator};
 use crate::LauncherConfig;
@@ -99,7 +99,9 @@ impl Validator<'_> {
         given: Option<&OneOrMany<Scalar>>,
         selection: &Selection,
         launcher: &LauncherConfig,
+        pattern: CallPattern,
     ) -> Checked<Vec<Collective>> {
+        let is_possible = |c: Collective| !pattern.is_nonblocking() || NONBLOCKING.contains(&c);
         let field = Field::from_key("collectives");
         let nothing_left = |what: &str| Problem::NothingLeft {
             collective: what.to_owned(),
@@ -115,12 +117,20 @@ impl Validator<'_> {
         };
         let Some(words) = given else {
             let is_simulated = matches!(launcher, LauncherConfig::Simulated(_));
-            return all_with(&|c| selection.takes_part_by_default(c, is_simulated));
+            return all_with(&|c| {
+                if pattern.is_nonblocking() {
+                    is_possible(c) && selection.has_algorithm_for(c)
+                } else {
+                    selection.takes_part_by_default(c, is_simulated)
+                }
+            });
         };
         let mut collectives = BTreeSet::new();
         for (index, Scalar(word)) in self.nonempty_entries(&field, words)?.iter().enumerate() {
             if word == ALL {
-                collectives.extend(all_with(&|c| selection.has_algorithm_for(c))?);
+                collectives.extend(all_with(&|c| {
+                    is_possible(c) && selection.has_algorithm_for(c)
+                })?);
                 continue;
             }
             let field = field.index(index);
@@ -129,6 +139,9 @@ impl Validator<'_> {
                 let mistake = table::unknown_collective(&unknown, known.chain([ALL]));
                 self.document.error_at_value(&field, mistake)
             })?;
+            if !is_possible(collective) {
+                return Err(self.value_error(&field, Problem::NoNonblocking { collective }));
+            }
             if !selection.has_algorithm_for(collective) {
                 return Err(self.value_error(&field, nothing_left(collective.name())));
             }
@@ -140,9 +153,15 @@ impl Validator<'_> {
     pub(super) fn check_parameters(
         &self,
         given: Option<&ParametersDefinition>,
+        pattern: CallPattern,
     ) -> Checked<ParameterGrid> {
         let field = Field::from_key("parameters");
         let given = given.cloned().unwrap_or_default();
+        let through = self.check_transports(&field.key("through"), given.through)?;
+        let is_shared = |named: &Vec<Through>| named.contains(&Through::Shared);
+        if pattern.is_nonblocking() && through.as_ref().is_some_and(is_shared) {
+            return Err(self.value_error(&field.key("through"), Problem::SharedNonblocking));
+        }
         let block_bytes = given
             .block_bytes
             .unwrap_or_else(|| OneOrMany(vec![Scalar(DEFAULT_BLOCK_BYTES.into())]));
@@ -162,7 +181,7 @@ impl Validator<'_> {
                 given.bcast,
                 Collective::Bcast,
             )?,
-            through: self.check_transports(&field.key("through"), given.through)?,
+            through,
         })
     }
 

@@ -157,7 +157,7 @@ pub fn prepare_deployment(
         });
     }
     let is_release = request.release.is_some();
-    if !is_release && !crate::makes_choices(&table) {
+    if !is_release && !table.blocking_and_nonblocking().any(crate::makes_choices) {
         return Err(DeployError::Nothing { withheld });
     }
     let (file_for_library, mut notes) = match export_for_library(request, &table) {

@@ -130,16 +130,13 @@ pub fn target_of(folder: &Path) -> Result<Option<Provenance>, DeployError> {
         version: newest,
         source: Box::new(source),
     })?;
-    let is_withdrawn = first.collectives.is_empty();
+    let is_withdrawn = !first.has_rules();
     let mut target = (!is_withdrawn).then(|| first.provenance.clone());
     for earlier in newest_first {
         if target.as_ref().is_some_and(are_nodes_known) {
             break;
         }
-        let Some(table) = load(&earlier)
-            .ok()
-            .filter(|table| !table.collectives.is_empty())
-        else {
+        let Some(table) = load(&earlier).ok().filter(Table::has_rules) else {
             continue;
         };
         let nodes = table.provenance;

@@ -76,6 +76,7 @@ pub fn empty_table(library: Library) -> Table {
         },
         collectives: Default::default(),
         verdicts: Vec::new(),
+        nonblocking: None,
     }
 }
 
@@ -112,7 +113,7 @@ fn leaves_all_to_library(version: &Path) -> bool {
     let preloads_nothing = format!("{WITH_TABLE}=env");
     folder::is_version(version)
         && variables.lines().any(|line| line == preloads_nothing)
-        && Table::load(&version.join(files::TABLE)).is_ok_and(|table| table.collectives.is_empty())
+        && Table::load(&version.join(files::TABLE)).is_ok_and(|table| !table.has_rules())
 }
 
 /// The library of the first version whose table can be read.

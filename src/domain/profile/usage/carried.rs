@@ -57,7 +57,7 @@ pub enum CarriedOutBy {
     Devices,
     /// The library: no private communicator.
     NoCommunicator,
-    /// The library: tables do not decide about nonblocking collectives.
+    /// The library: a nonblocking collective that no rule gives to colltune.
     Nonblocking,
     /// The library: tables do not decide about persistent collectives.
     Persistent,

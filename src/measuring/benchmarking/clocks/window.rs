@@ -145,11 +145,13 @@ impl RepetitionTimes {
         self.ready_seconds >= 0.0 || self.late_seconds > punctuality_seconds
     }
 
-    /// The time of the repetition: from the first rank's start to the last rank's end; for repeated calls the slowest
-    /// rank's own time; for skewed calls from the last rank's start.
+    /// The time of the repetition: from the first rank's start to the last rank's end, computation between included; for
+    /// repeated calls the slowest rank's own time; for skewed calls from the last rank's start.
     pub fn seconds(&self, pattern: Pattern) -> f64 {
         match pattern {
-            Pattern::Together => self.end_seconds - self.begin_seconds,
+            Pattern::Together | Pattern::Nonblocking | Pattern::Overlapped => {
+                self.end_seconds - self.begin_seconds
+            }
             Pattern::Repeated => self.own_seconds,
             Pattern::Skewed => self.end_seconds - self.latest_seconds,
         }

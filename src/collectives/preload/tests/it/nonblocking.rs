@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use launcher::LibraryName;
+use table::Table;
 use tempfile::TempDir;
 use testkit::mpi::{chosen_family, chosen_installation};
 use testkit::tables::{forcing_table, save_table};
+use vocabulary::{NONBLOCKING, Pattern};
 
 use crate::fortran::{compiled_fortran, interfaces};
 use crate::launch::{compiled, run_preloaded};
@@ -33,12 +35,25 @@ struct Prepared {
 
 impl Prepared {
     fn new(place: usize) -> Self {
+        Self::with_table(&forcing_table(place, chosen_installation().library()))
+    }
+
+    /// The same with rules for nonblocking calls alone.
+    fn with_own_rules(place: usize) -> Self {
+        let mut table = forcing_table(place, chosen_installation().library());
+        table.provenance.pattern = Pattern::Nonblocking;
+        table
+            .collectives
+            .retain(|collective, _| NONBLOCKING.contains(collective));
+        Self::with_table(&table.join_with_replaced(None))
+    }
+
+    fn with_table(table: &Table) -> Self {
         let folder = TempDir::new().expect("a temporary folder");
-        let table = forcing_table(place, chosen_installation().library());
         Self {
             // GCC takes `MPI_STATUSES_IGNORE` of MPICH for an array without elements.
             program: compiled("nonblocking.c", folder.path(), &["-Wno-stringop-overflow"]),
-            table: save_table(&table, folder.path()),
+            table: save_table(table, folder.path()),
             folder,
         }
     }
@@ -108,6 +123,36 @@ fn nonblocking_calls_are_carried_out_beside_other_requests_under_mpi() {
         // The library's own are not ours.
         assert_eq!(counted_calls(&text, "iallgather")[0], 0, "{text}");
     }
+}
+
+#[test]
+fn nonblocking_calls_follow_rules_of_their_own_without_force_under_mpi() {
+    let prepared = Prepared::with_own_rules(2);
+    let (way, force) = if makes_progress() {
+        ("everywhere", "0")
+    } else {
+        ("completion", "progress")
+    };
+    let text = prepared.run(&[way], 2, force);
+    for name in NAMES {
+        let made = made_calls(&text, name);
+        assert_eq!(counted_calls(&text, name), [made, 0], "{name}: {text}");
+    }
+    assert!(!text.contains("(rule of"), "{text}");
+    // Blocking calls have no rules.
+    let blocking = |line: &&str| line.starts_with("colltune: barrier ");
+    let mut rows = text.lines().filter(blocking).peekable();
+    assert!(rows.peek().is_some(), "{text}");
+    assert!(rows.all(|row| !row.contains("barrier/")), "{text}");
+    if makes_progress() {
+        return;
+    }
+    // The summary alone says why the table's rules are not used.
+    let passed = prepared.run(&["library"], 2, "0");
+    assert_eq!(counted_calls(&passed, "ibcast")[0], 0, "{passed}");
+    let why = "nonblocking collectives are left to the library: this MPI library lets no other one make progress";
+    assert!(passed.contains(why), "{passed}");
+    assert!(!passed.contains("colltune: warning"), "{passed}");
 }
 
 #[test]

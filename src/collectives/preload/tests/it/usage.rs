@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use launcher::LibraryName;
 use profile::usage::{CarriedOutBy, JobOutcome, JobUsage};
+use table::Table;
 use tempfile::TempDir;
 use testkit::mpi::{LaunchOutput, chosen_family, chosen_installation};
 use testkit::process;
 use testkit::tables::table_yaml;
+use vocabulary::{Candidate, Parameters, Pattern};
 
 use crate::corners::{differing, other_build};
 use crate::launch::{compiled, preloaded, run_preloaded, warnings};
@@ -54,6 +56,25 @@ impl Prepared {
             program,
             table,
         }
+    }
+
+    /// Gives the table rules for nonblocking allreduces, too.
+    fn add_nonblocking_rules(&self) {
+        let blocking = Table::load(&self.table).expect("a table");
+        let mut measured = blocking.clone();
+        measured.provenance.pattern = Pattern::Nonblocking;
+        // Short calls, too, which the rules for blocking ones leave to the library.
+        let entries = measured.collectives.values_mut().flatten();
+        for rule in entries.flat_map(|entry| &mut entry.rules) {
+            rule.candidate = Candidate::Ours {
+                algorithm: "allreduce/recursive_doubling".to_owned(),
+                parameters: Parameters::default(),
+            };
+            rule.speedup = Some(2.0);
+            rule.confirmed = true;
+        }
+        let both = measured.join_with_replaced(Some(&blocking));
+        both.save(&self.table).expect("written");
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -107,12 +128,17 @@ fn jobs_in(file: &Path) -> Vec<JobUsage> {
 
 #[track_caller]
 fn check_calls(job: &JobUsage) {
+    check_calls_by(job, &CALLS);
+}
+
+#[track_caller]
+fn check_calls_by(job: &JobUsage, calls: &[(&str, &str, u64)]) {
     let mut found: Vec<_> = job
         .calls
         .iter()
         .map(|row| (row.collective.as_str(), row.by.name(), row.calls))
         .collect();
-    let mut expected = CALLS.to_vec();
+    let mut expected = calls.to_vec();
     found.sort_unstable();
     expected.sort_unstable();
     assert_eq!(found, expected, "{job:?}");
@@ -157,6 +183,22 @@ fn a_line_counts_the_calls_of_all_ranks_mpi() {
     );
     assert_ne!(untimed.id, timed.id);
     assert!(!untimed.time.is_zero());
+}
+
+#[test]
+fn nonblocking_calls_of_colltune_count_as_their_own_mpi() {
+    let prepared = Prepared::new();
+    prepared.add_nonblocking_rules();
+    let file = prepared.path("usage.jsonl");
+    let progress = [("COLLTUNE_FORCE", "progress")];
+    prepared.run("all", &file, &progress).expect_success();
+    let jobs = jobs_in(&file);
+    assert_eq!(jobs.len(), 1);
+    let served = CALLS.map(|(collective, by, calls)| match collective {
+        "iallreduce" => (collective, "table", calls),
+        _ => (collective, by, calls),
+    });
+    check_calls_by(&jobs[0], &served);
 }
 
 #[test]

@@ -39,6 +39,7 @@ mod killed;
 mod made;
 mod mpi;
 mod nesting;
+mod nonblocking;
 mod older;
 mod outputs;
 mod packages;

@@ -372,8 +372,9 @@ const GAMMA: f64 = 0.3e-9;
 fn of_pattern(task: &PlannedTask, candidate: &Candidate) -> f64 {
     let seconds = seconds(&task.work, candidate);
     match task.pattern {
-        Pattern::Together | Pattern::Skewed => seconds,
-        Pattern::Repeated => 0.5 * seconds,
+        Pattern::Together | Pattern::Skewed | Pattern::Nonblocking => seconds,
+        // Computation hides half of a call.
+        Pattern::Repeated | Pattern::Overlapped => 0.5 * seconds,
     }
 }
 

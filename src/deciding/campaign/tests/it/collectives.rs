@@ -1,7 +1,7 @@
 //! The collectives of a campaign, those with special sizes among them.
 
 use schedule::Collective::{self, Alltoall, Barrier, Exscan, Scan};
-use vocabulary::{Candidate, Cell, CommShape, Through};
+use vocabulary::{Candidate, Cell, CommShape, Library, NONBLOCKING, Pattern, Through};
 
 use crate::campaign;
 use crate::errors::check;
@@ -21,6 +21,32 @@ const SIMULATED: &str = "launcher: simulated\nshapes: 4x1\n";
 
 fn collectives(lines: &str) -> Vec<Collective> {
     campaign(lines).sizes.into_keys().collect()
+}
+
+#[test]
+fn nonblocking_calls_are_of_three_collectives_with_candidates_of_ours() {
+    let nonblocking = "pattern: nonblocking\n";
+    assert_eq!(collectives(nonblocking), NONBLOCKING);
+    let all = format!("{nonblocking}collectives: all\n");
+    assert_eq!(collectives(&all), NONBLOCKING);
+    let some = format!("{nonblocking}candidates: 'bcast/*'\n");
+    assert_eq!(collectives(&some), [Collective::Bcast]);
+    let with_natives = "candidates: ['*', 'native:*', 'mockup:*']\n";
+    let read = campaign(&format!("{nonblocking}{with_natives}"));
+    let library = Library {
+        name: "openmpi".to_owned(),
+        version: "4.1.4".to_owned(),
+    };
+    for cell in read.cells() {
+        assert_eq!(read.foreign_candidates(&cell, &library, &[]), [], "{cell}");
+        let candidates = read.candidates(&cell, &|_| None).distinct;
+        let is_shared = |c: &Candidate| c.parameters().through == Through::Shared;
+        assert!(candidates.len() > 1 && !candidates.iter().any(is_shared));
+    }
+    let patterns = [Pattern::Nonblocking, Pattern::Overlapped];
+    assert_eq!(read.confirming_patterns(), patterns);
+    let blocking = campaign(with_natives).confirming_patterns();
+    assert_eq!(blocking, [Pattern::Together, Pattern::Repeated]);
 }
 
 /// What files of older versions mean must not change, since stores and tables keep their digests.

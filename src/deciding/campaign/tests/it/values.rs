@@ -329,6 +329,34 @@ fn invalid_values_are_refused() {
         "add `synchronisation: window`",
     );
     check(
+        "name: x\npattern: overlapped\n",
+        (2, 10),
+        "pattern",
+        "calls beside computation are measured in campaigns with `pattern: nonblocking`",
+        "write `pattern: nonblocking`",
+    );
+    check(
+        "name: x\nlauncher: simulated\nshapes: 1x2\npattern: nonblocking\n",
+        (4, 10),
+        "pattern",
+        "simulated machines have no nonblocking calls",
+        "real machine",
+    );
+    check(
+        "name: x\npattern: nonblocking\ncollectives: [bcast, gather]\n",
+        (3, 22),
+        "collectives[1]",
+        "gather has no rules for nonblocking calls",
+        "bcast, allreduce, barrier",
+    );
+    check(
+        "name: x\npattern: nonblocking\nparameters: {through: [mpi, shared]}\n",
+        (3, 23),
+        "parameters.through",
+        "do not go through shared memory",
+        "remove `through`",
+    );
+    check(
         "name: x\nrepetitions: {minimum: 50, maximum: 20}\n",
         (2, 37),
         "repetitions.maximum",

@@ -274,6 +274,7 @@ fn a_table_is_judged_at_every_point_of_other_measurements() {
             }],
         )]),
         verdicts: Vec::new(),
+        nonblocking: None,
     };
     let orders = Orders::default();
     let judged = score_table_choices(&table, Deployment::Colltune, &orders, &summaries, &[]);

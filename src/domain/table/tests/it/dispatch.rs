@@ -96,6 +96,7 @@ fn tables() -> impl Strategy<Value = Table> {
     collectives.prop_map(|collectives| Table {
         name: "random".to_owned(),
         verdicts: Vec::new(),
+        nonblocking: None,
         provenance: provenance(),
         collectives: collectives
             .into_iter()
@@ -211,6 +212,7 @@ fn every_size_is_found_in_its_range_however_close_they_are() {
             provenance: provenance(),
             collectives: BTreeMap::from([(Collective::Bcast, vec![entry])]),
             verdicts: Vec::new(),
+            nonblocking: None,
         };
         let near = |bytes: u64| [bytes.saturating_sub(1), bytes, bytes.saturating_add(1)];
         let powers = (0..64).map(|power| 1 << power);

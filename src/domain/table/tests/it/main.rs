@@ -10,6 +10,7 @@ mod invalid;
 mod layout;
 mod lookup;
 mod mutants;
+mod nonblocking;
 mod numerics;
 mod policy;
 mod repair;

@@ -67,6 +67,7 @@ fn table(entries: Vec<ShapeRules>) -> Table {
         provenance: provenance(),
         collectives: BTreeMap::from([(Collective::Allreduce, entries)]),
         verdicts: Vec::new(),
+        nonblocking: None,
     }
 }
 

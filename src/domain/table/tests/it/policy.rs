@@ -58,6 +58,7 @@ fn table(rules: Vec<Rule>) -> Table {
         provenance: provenance(),
         collectives: BTreeMap::from([(Collective::Bcast, vec![entry])]),
         verdicts: Vec::new(),
+        nonblocking: None,
     }
 }
 
@@ -209,7 +210,7 @@ proptest! {
         collectives in collectives(),
         policy in policies(),
     ) {
-        let table = Table { name: "t".to_owned(), provenance: provenance(), collectives, verdicts: Vec::new() };
+        let table = Table { name: "t".to_owned(), provenance: provenance(), collectives, verdicts: Vec::new(), nonblocking: None };
         let (deployed, withheld) = table.deployed_by(policy);
         prop_assert_eq!(&deployed.name, &table.name);
         prop_assert_eq!(&deployed.provenance, &table.provenance);
@@ -248,7 +249,7 @@ proptest! {
                     };
                     let candidate = rule.candidate.clone();
                     let lacking = lack(rule, policy);
-                    expected.extend(lacking.map(|lack| Withheld { place, candidate, lack }));
+                    expected.extend(lacking.map(|lack| Withheld { place, is_nonblocking: false, candidate, lack }));
                 }
                 for (before, after) in entry.measured.iter().zip(&other.measured) {
                     let is_kept = lack(at(entry, before.bytes), policy).is_none();

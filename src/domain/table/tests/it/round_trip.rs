@@ -367,7 +367,7 @@ proptest! {
         provenance in provenance(),
         collectives in collectives(),
     ) {
-        let table = Table { name, provenance, collectives, verdicts: Vec::new() };
+        let table = Table { name, provenance, collectives, verdicts: Vec::new(), nonblocking: None };
         let text = table.to_yaml();
         prop_assert!(!text.contains(|c| is_unprintable(c) && c != '\n'), "{text:?}");
         let read = match Table::parse(&text, Path::new("t.yaml")) {

@@ -147,5 +147,6 @@ pub(crate) fn table() -> Table {
         provenance: provenance(),
         collectives,
         verdicts: Vec::new(),
+        nonblocking: None,
     }
 }

@@ -51,6 +51,7 @@ fn ask(rules: &[Rule], measured: &[MeasuredPoint], bytes: u64) -> DecisionJson {
     };
     let table = Table {
         verdicts: Vec::new(),
+        nonblocking: None,
         name: "times".to_owned(),
         provenance: provenance(),
         collectives: BTreeMap::from([(Collective::Allreduce, vec![entry])]),

@@ -123,6 +123,32 @@ fn skewed_calls_are_repeated_with_each_order_of_arrival() {
 }
 
 #[test]
+fn computation_beside_calls_takes_as_long_as_the_fastest_candidate() {
+    let (of_candidates, repeats) = measured(
+        Pattern::Overlapped,
+        &[takes(3e-3), takes(1e-3), takes(2e-3)],
+    );
+    assert_eq!(of_candidates.len(), 3);
+    // Warmed up without computation.
+    assert_eq!(repeats[0].2, Calls::Nonblocking(1));
+    let beside: Vec<f64> = repeats
+        .iter()
+        .map(|(_, _, calls)| calls.computing_seconds())
+        .filter(|seconds| *seconds > 0.0)
+        .collect();
+    let first = beside[0];
+    assert!((0.7e-3..1.4e-3).contains(&first), "{first}");
+    assert!(beside.iter().all(|seconds| *seconds == first), "{beside:?}");
+    let (_, alone) = measured(Pattern::Nonblocking, &[takes(3e-3)]);
+    assert!(
+        alone
+            .iter()
+            .all(|(_, _, calls)| *calls == Calls::Nonblocking(1)),
+        "{alone:?}"
+    );
+}
+
+#[test]
 fn arrivals_take_turns_with_three_orders() {
     let arrivals = Arrivals {
         longest_seconds: 2.0,

@@ -9,6 +9,7 @@ mod contest;
 mod endings;
 mod launch;
 mod native;
+mod nonblocking;
 mod order;
 mod sabotage;
 mod shared;

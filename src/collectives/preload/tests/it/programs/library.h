@@ -1,5 +1,6 @@
-/* Collectives of the MPI library itself, with large counts if it has these, and MPI_Wait, by their addresses: their names, also those for profiling, lead to
- * libcolltune.so if that is preloaded. Without it they are the same functions. Include this first.
+/* Collectives of the MPI library itself, with large counts if it has these, three nonblocking ones, MPI_Test and MPI_Wait, by
+ * their addresses: their names, also those for profiling, lead to libcolltune.so if that is preloaded. Without it they are
+ * the same functions. Include this first.
  */
 #ifndef LIBRARY_H
 #define LIBRARY_H
@@ -28,6 +29,10 @@ LIBRARY_FUNCTION(MPI_Alltoallw);
 LIBRARY_FUNCTION(MPI_Allgatherv);
 LIBRARY_FUNCTION(MPI_Gatherv);
 LIBRARY_FUNCTION(MPI_Scatterv);
+LIBRARY_FUNCTION(MPI_Ibcast);
+LIBRARY_FUNCTION(MPI_Iallreduce);
+LIBRARY_FUNCTION(MPI_Ibarrier);
+LIBRARY_FUNCTION(MPI_Test);
 LIBRARY_FUNCTION(MPI_Wait);
 #if MPI_VERSION >= 4
 LIBRARY_FUNCTION(MPI_Bcast_c);
@@ -78,6 +83,10 @@ static __attribute__((unused)) void find_library(void) {
     LIBRARY_FIND(MPI_Allgatherv);
     LIBRARY_FIND(MPI_Gatherv);
     LIBRARY_FIND(MPI_Scatterv);
+    LIBRARY_FIND(MPI_Ibcast);
+    LIBRARY_FIND(MPI_Iallreduce);
+    LIBRARY_FIND(MPI_Ibarrier);
+    LIBRARY_FIND(MPI_Test);
     LIBRARY_FIND(MPI_Wait);
 #if MPI_VERSION >= 4
     LIBRARY_FIND(MPI_Bcast_c);

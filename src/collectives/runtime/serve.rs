@@ -594,8 +594,9 @@ impl From<ExecError> for Refused {
     fn from(error: ExecError) -> Self {
         use ExecError::{
             CommunicatorLost, Extent, Lengths, MessageLength, Mpi, NativeParameters, NoChannels,
-            NoOperator, NoSuchNative, NoSuchOperation, NoVariable, NotForced, NotInPlace, Packing,
-            Shadowed, TooLarge, Tool, UnknownAlgorithm, Unsupported,
+            NoComponentReport, NoOperator, NoSuchNative, NoSuchOperation, NoVariable, NotForced,
+            NotInPlace, NotServing, Packing, Shadowed, TooLarge, Tool, UnknownAlgorithm,
+            Unsupported,
         };
         match error {
             // The library failed, perhaps only here.
@@ -628,6 +629,8 @@ impl From<ExecError> for Refused {
             | NativeParameters(_)
             | Shadowed(_)
             | NotForced { .. }
+            | NotServing { .. }
+            | NoComponentReport(_)
             | NoVariable(_)
             | Tool { .. }
             | NotInPlace(_) => Self::PassedOn(FallbackReason::Unsuited),

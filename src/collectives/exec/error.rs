@@ -45,6 +45,19 @@ pub enum ExecError {
         /// The value that it needs.
         value: String,
     },
+    /// The library has chosen another component for the communicator.
+    #[error(
+        "the library did not use the component of {algorithm} for its communicator, but {used}"
+    )]
+    NotServing {
+        /// The algorithm.
+        algorithm: String,
+        /// The component that it used.
+        used: String,
+    },
+    /// The file into which the library reports its choice of components cannot be read.
+    #[error("the library's report on its components cannot be read: {0}")]
+    NoComponentReport(String),
     /// A control variable that should be there is not.
     #[error("the library has no control variable {0}")]
     NoVariable(String),

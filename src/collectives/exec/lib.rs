@@ -79,8 +79,8 @@ pub use kernel::{BuiltIn, Element, Kernel, Operands, combine_vectors, find_kerne
 pub use library::LibraryCall;
 pub use mockup::MockupCall;
 pub use native::{
-    NativeCall, RulesInFiles, StartSettings, allow_forcing, change_environment, enabling_variables,
-    list_natives, preset_natives,
+    Components, NativeCall, RulesInFiles, StartSettings, allow_forcing, change_environment,
+    enabling_variables, list_natives, preset_natives, read_component_choices,
 };
 pub use node_channels::{NoChannels, NodeChannels};
 pub use pending::PendingCall;

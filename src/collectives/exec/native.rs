@@ -8,15 +8,19 @@
 //! How algorithms are forced differs between libraries, so each has a file here. A test traces the functions inside
 //! Open MPI and checks that no sample has a wrong name.
 
+mod components;
 mod intelmpi;
 mod mpich;
 mod openmpi;
 
 use libraries::LibraryName;
+use libraries::openmpi::find_forced_component;
 use vocabulary::{Candidate, NativeAlgorithm, Parameters};
 
 use crate::tool::{Switched, Tool, Variable};
 use crate::{Call, Communicator, ExecError, LibraryCall};
+
+pub use components::{Components, read_component_choices};
 
 /// An algorithm of the library.
 #[derive(Clone, Debug)]
@@ -135,7 +139,8 @@ pub fn enabling_variables() -> impl Iterator<Item = &'static str> {
     libraries.filter_map(|library| library.facts().enabling_variable)
 }
 
-/// The algorithms that can be forced, ordered by collective and then as the library lists them. Needs no `MPI_Init`.
+/// The algorithms that can be forced, ordered by collective and then as the library lists them, apart from
+/// [`Components`]. Needs no `MPI_Init`.
 ///
 /// Empty if forcing would have no effect: under Open MPI without [`allow_forcing`], or if a rules file is loaded, as
 /// that takes precedence.
@@ -193,7 +198,7 @@ pub struct NativeCall {
 /// The way the algorithm is forced.
 #[derive(Debug)]
 enum ForcingWay {
-    /// Open MPI: while this communicator exists.
+    /// Open MPI: on this communicator.
     Communicator(Communicator),
     /// MPICH: while these variables have these values. Intel MPI: in the whole launch, by the environment.
     Switches(Vec<(Variable, i32)>),
@@ -208,6 +213,24 @@ impl NativeCall {
         communicator: &Communicator,
     ) -> Result<Self, ExecError> {
         let tool = Tool::open()?;
+        let id = algorithm.split_once('/').map_or(algorithm, |(_, id)| id);
+        if let Some(forced) = find_forced_component(id) {
+            let candidate = Candidate::Native {
+                algorithm: algorithm.to_owned(),
+                parameters: parameters.clone(),
+            };
+            let own = components::duplicate_with_component(
+                &tool,
+                communicator,
+                forced,
+                &candidate,
+                parameters,
+            )?;
+            return Ok(Self {
+                call: LibraryCall::new(call, communicator.rank(), communicator.size())?,
+                way: ForcingWay::Communicator(own),
+            });
+        }
         let listed = list_all_algorithms(&tool)?.into_iter().find(|listed| {
             listed.algorithm.collective == call.collective
                 && listed.algorithm.full_name() == algorithm

@@ -617,9 +617,9 @@ impl From<ExecError> for Refused {
     fn from(error: ExecError) -> Self {
         use ExecError::{
             CommunicatorLost, Extent, LeftToLibrary, Lengths, MessageLength, Mpi, NativeParameters,
-            NoChannels, NoOperator, NoSuchNative, NoSuchOperation, NoVariable, NotForced,
-            NotInPlace, NotNonblocking, Packing, Shadowed, TooLarge, Tool, UnknownAlgorithm,
-            Unsupported,
+            NoChannels, NoComponentReport, NoOperator, NoSuchNative, NoSuchOperation, NoVariable,
+            NotForced, NotInPlace, NotNonblocking, NotServing, Packing, Shadowed, TooLarge, Tool,
+            UnknownAlgorithm, Unsupported,
         };
         match error {
             // The library failed, perhaps only here.
@@ -654,6 +654,8 @@ impl From<ExecError> for Refused {
             | NotForced { .. }
             | NotNonblocking(_)
             | LeftToLibrary
+            | NotServing { .. }
+            | NoComponentReport(_)
             | NoVariable(_)
             | Tool { .. }
             | NotInPlace(_) => Self::PassedOn(FallbackReason::Unsuited),

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicBool;
 use tuner::{MeasurementContext, Observer};
 use vocabulary::{Candidate, Cell, Sample, Subject};
 
-use crate::measurer::{NewSamples, failed_candidates, measure_more};
+use crate::measurer::{NewSamples, failed_candidates, find_steered_default, measure_more};
 use crate::{Activation, FailedCandidate, GuardError, LaunchTimes, Measurer};
 
 /// Measures a library with and without its table, in two stores since the conditions differ. Both kinds of launches
@@ -130,7 +130,11 @@ impl Measurer for AlternatingMeasurer<'_> {
                 ..broken.clone()
             })
         });
-        LaunchTimes::from_samples(self.at, &samples, failed.collect(), is_out_of_time)
+        let failed = failed.collect();
+        let mut times = LaunchTimes::from_samples(self.at, &samples, failed, is_out_of_time)?;
+        // With the table the default is meant to be another one.
+        times.steered = find_steered_default(&self.sides[0].store, &self.at.library)?;
+        Ok(times)
     }
 }
 

@@ -301,6 +301,8 @@ pub struct Checked {
     pub further_launches: u32,
     /// As [`LaunchTimes::busy`], over all launches.
     pub busy: Option<Warning>,
+    /// As [`LaunchTimes::steered`].
+    pub steered: Option<Warning>,
     /// As [`LaunchTimes::tested_on`], of the first launches.
     pub tested_on: Option<TestedOn>,
 }
@@ -436,6 +438,7 @@ pub fn check_points(
         misplaced,
         further_launches: decision.launches,
         busy,
+        steered: first.steered.or(decision.times.steered),
         tested_on: first.tested_on,
     })
 }

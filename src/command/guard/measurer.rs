@@ -5,13 +5,16 @@
 //! (`alternating.rs`); and, in tests, scripts and simulated machines.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use launcher::LaunchError;
 use statistics::median;
 use store::Store;
 use tuner::{MeasurementContext, Observer, TunerError, measure_cells};
-use vocabulary::{CampaignProgress, Candidate, Cell, CommShape, RankOrder, Sample, Warning};
+use vocabulary::{
+    CampaignProgress, Candidate, Cell, CommShape, Library, RankOrder, Sample, Warning,
+};
 use wire::Environment;
 
 use crate::{GuardError, Point};
@@ -29,6 +32,8 @@ pub struct LaunchTimes {
     pub orders: BTreeMap<CommShape, RankOrder>,
     /// The warning of the launch during which most other work was running; `None` if there was none.
     pub busy: Option<Warning>,
+    /// The warning that the default of launches was not the library's own choice; `None` if it was.
+    pub steered: Option<Warning>,
     /// What was measured; `None` if no launch has told.
     pub tested_on: Option<TestedOn>,
 }
@@ -114,6 +119,7 @@ impl LaunchTimes {
             busy: warnings
                 .filter(|warning| matches!(warning, Warning::BusyMachine { .. }))
                 .max(),
+            steered: find_steered_default(&at.campaign.output.store, &at.library)?,
             tested_on,
         })
     }
@@ -158,6 +164,7 @@ impl LaunchTimes {
         self.is_out_of_time |= later.is_out_of_time;
         self.orders.extend(later.orders);
         self.busy = self.busy.take().max(later.busy);
+        self.steered = later.steered.or(self.steered.take());
         self.tested_on = later.tested_on.or(self.tested_on.take());
     }
 
@@ -179,6 +186,18 @@ impl LaunchTimes {
             |broken: &&FailedCandidate| broken.cell == *cell && broken.candidate == *candidate;
         self.broken.iter().find(is_it)
     }
+}
+
+/// The warning of the first launch in a store whose default was not the library's own choice.
+pub(crate) fn find_steered_default(
+    store: &Path,
+    library: &Library,
+) -> Result<Option<Warning>, GuardError> {
+    let launches = Store::open(store)?.environments(library)?;
+    let mut warnings = launches
+        .into_iter()
+        .flat_map(|(_, start)| start.environment.warnings);
+    Ok(warnings.find(|warning| matches!(warning, Warning::SteeredDefault { .. })))
 }
 
 /// A way to measure cells.

@@ -316,6 +316,7 @@ impl MeasuredLines {
                 misplaced: Vec::new(),
                 further_launches: 0,
                 busy: None,
+                steered: None,
                 tested_on: None,
             },
             steered: None,

@@ -119,6 +119,8 @@ pub struct Validated {
     pub further_launches: u32,
     /// As [`LaunchTimes::busy`], over all launches.
     pub busy: Option<Warning>,
+    /// As [`LaunchTimes::steered`].
+    pub steered: Option<Warning>,
     /// As [`LaunchTimes::tested_on`], of the first launches.
     pub tested_on: Option<TestedOn>,
 }
@@ -170,6 +172,7 @@ pub fn validate_points(
             misplaced: Vec::new(),
             further_launches: 0,
             busy: None,
+            steered: None,
             tested_on: None,
         });
     }
@@ -214,6 +217,7 @@ pub fn validate_points(
         misplaced,
         further_launches: decision.launches,
         busy: first.busy.max(decision.times.busy),
+        steered: first.steered.or(decision.times.steered),
         tested_on: first.tested_on,
     })
 }

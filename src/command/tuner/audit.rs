@@ -15,8 +15,8 @@ use launcher::{
 };
 use libraries::{
     Assignment, AssignmentSource, ExaminedRelease, FindingKind, LibraryName, OtherSettings,
-    RulesFileEffect, SettingRole, SteeringFinding, SteeringFindings, SteeringFormat,
-    StrongerSetting, environment_assignments, examine_assignments,
+    RulesFileEffect, SettingRole, SettingsPlaces, SteeringFinding, SteeringFindings,
+    SteeringFormat, StrongerSetting, environment_assignments, examine_assignments,
 };
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -24,7 +24,7 @@ use thiserror::Error;
 use vocabulary::{ErrorKind, Library};
 
 use crate::SearchPaths;
-use crate::steering::{read_as_libraries_do, settings_format};
+use crate::steering::{read_as_libraries_do, settings_format, site_folder};
 
 /// What to examine, and for which library.
 #[derive(Clone, Debug, Default)]
@@ -756,9 +756,8 @@ impl SettingsAudit<'_> {
                 },
             }];
             if let Some(format) = settings_format(library) {
-                let launcher = release.launcher.as_deref();
-                let overriding = library.overriding_settings_files(launcher);
-                let overriding = overriding
+                let overriding = library
+                    .overriding_settings_files(&settings_places(release, places))
                     .into_iter()
                     .map(|path| (path, Precedence::Overriding));
                 let files = settings_files(release, &own, places).into_iter();
@@ -809,7 +808,7 @@ impl SettingsAudit<'_> {
 
 /// The precedence of a file that overrides the environment, by its name.
 fn precedence_by_name(library: LibraryName, path: &Path) -> Option<Precedence> {
-    let overriding = library.overriding_settings_files(None);
+    let overriding = library.overriding_settings_files(&SettingsPlaces::default());
     let mut names = overriding.iter().map(|file| file.file_name());
     let overrides = names.any(|name| name == path.file_name());
     overrides.then_some(Precedence::Overriding)
@@ -818,6 +817,15 @@ fn precedence_by_name(library: LibraryName, path: &Path) -> Option<Precedence> {
 /// Whether two names lead to the same file.
 fn is_same_file(one: &Path, other: &Path) -> bool {
     one == other || files::is_same(one, other)
+}
+
+/// The places of a library's settings files.
+fn settings_places<'a>(release: &'a ReleaseInUse, places: &'a SearchPaths) -> SettingsPlaces<'a> {
+    SettingsPlaces {
+        home: places.homes.home.as_deref(),
+        launcher: release.launcher.as_deref(),
+        site_folder: site_folder(release.name),
+    }
 }
 
 /// The parameter files that a library reads, the most important first: those that a variable or the library itself lists,
@@ -834,10 +842,7 @@ fn settings_files(
         by_library.or_else(|| environment.get(&library.environment_variable(setting)))
     });
     match listed.map(String::as_str) {
-        Some("") | None => {
-            let home = places.homes.home.as_deref();
-            library.default_settings_files(home, release.launcher.as_deref())
-        }
+        Some("") | None => library.default_settings_files(&settings_places(release, places)),
         // The library's own word for an empty list.
         Some("none") => Vec::new(),
         Some(list) => {

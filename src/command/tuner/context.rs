@@ -13,7 +13,7 @@ use launcher::{
 };
 use model::MachineNeeds;
 use simulated::SimulatedLauncher;
-use vocabulary::{Cell, Library, NativeAlgorithm, Warning};
+use vocabulary::{Cell, Library, NativeAlgorithm, Parameters, Warning};
 
 use crate::machine::load_machine;
 use crate::recorded::with_recorded_defaults;
@@ -213,8 +213,9 @@ impl MeasurementContext {
 fn is_forced_at_start(library: &Library, native: &NativeAlgorithm) -> bool {
     let known = libraries::find_library(&library.name);
     known.is_some_and(|known_library| {
-        let variable = known_library.forcing_variable(native.collective, &native.id);
-        variable.is_some()
+        let variables =
+            known_library.forcing_variables(native.collective, &native.id, &Parameters::default());
+        !variables.is_empty()
     })
 }
 

@@ -126,11 +126,14 @@ pub fn export_remarks(
         return Ok(Vec::new());
     };
     let exported = format.render(table, options)?;
-    Ok(describe_overriding_components(table, &exported, driver))
+    Ok(describe_overriding_components(
+        format, table, &exported, driver,
+    ))
 }
 
 /// Sentences about the components of a library that take precedence over the deployed file.
 fn describe_overriding_components(
+    format: &dyn Format,
     table: &Table,
     exported: &Exported,
     driver: &Path,
@@ -156,6 +159,9 @@ fn describe_overriding_components(
     };
     let sentence = |serving: libraries::Serving| {
         let remedy = serving.remedy?;
+        if format.is_read_by(&serving.component) {
+            return None;
+        }
         let overridden = serving
             .collectives
             .into_iter()
@@ -166,10 +172,16 @@ fn describe_overriding_components(
         } else {
             ""
         };
+        // A list that leaves everything to the component of other rules would leave out the one of this file.
+        let mut words = remedy.split([',', '^', '=']);
+        let advice = if words.any(|word| format.is_read_by(word)) {
+            String::new()
+        } else {
+            format!("; set {remedy} to change that")
+        };
         (!names.is_empty()).then(|| {
             format!(
-                "With the library's present settings, {} carries out {}{place} and does not read this file; \
-                 set {remedy} to change that.",
+                "With the library's present settings, {} carries out {}{place} and does not read this file{advice}.",
                 serving.component,
                 names.join(", ")
             )

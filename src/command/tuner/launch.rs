@@ -83,8 +83,9 @@ pub(crate) struct RunningLaunch<'a> {
     pub(crate) suspects: BTreeSet<(Subject, Candidate)>,
     /// Whether the launch has a result, which may be the failure of a candidate.
     pub(crate) has_result: bool,
-    /// The environment variable, with its value, that forces the algorithm of a launch that is part of another one.
-    pub(crate) forcing: Option<(String, String)>,
+    /// The environment variables, with their values, that force the algorithms of a launch that is part of another one;
+    /// empty for any other launch.
+    pub(crate) forcing: Vec<(String, String)>,
 }
 
 /// A file of a launch, beside the store that the campaign names: `NAME.db.launches/0001.plan.json` etc.
@@ -155,7 +156,7 @@ impl<'a> RunningLaunch<'a> {
             finish: None,
             suspects: BTreeSet::new(),
             has_result: false,
-            forcing: None,
+            forcing: Vec::new(),
         }
     }
 
@@ -234,8 +235,10 @@ impl<'a> RunningLaunch<'a> {
         let seconds = deadline + GRACE_SECONDS + self.plan.watchdog_seconds;
         let timeout = Some(Duration::from_secs_f64(seconds));
         let mut job = job_of_launch(at, self.plan.launch, nodes, timeout)?;
-        if let Some((name, value)) = &self.forcing {
-            job.environment.push((name.into(), value.into()));
+        if !self.forcing.is_empty() {
+            let forcing = self.forcing.iter();
+            job.environment
+                .extend(forcing.map(|(name, value)| (name.into(), value.into())));
             job.plan = self.plan.spool.with_extension("plan.json");
             job.log = self.plan.spool.with_extension("log");
         }
@@ -296,7 +299,7 @@ impl<'a> RunningLaunch<'a> {
                 let entrants = self.list_entrants(done.task);
                 self.suspects.retain(|suspect| !entrants.contains(suspect));
                 // The whole launch has counted the cell.
-                self.progress.done += u64::from(new && self.forcing.is_none());
+                self.progress.done += u64::from(new && self.forcing.is_empty());
                 self.observer.notice(&TuningEvent::Stored {
                     progress: self.progress,
                 });

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use environment::variables;
 use libraries::{
     Effect, ExaminedRelease, KnownSettings, LibraryName, NoEffect, RulesFileEffect, SettingRole,
-    SteeringFormat,
+    SettingsPlaces, SteeringFormat,
 };
 use vocabulary::Library;
 
@@ -246,7 +246,11 @@ impl LibraryAnswers {
 
     /// The settings files that take precedence over the environment, read as the library does.
     fn read_overriding_files(&self) -> Vec<SettingsFile> {
-        let files = self.name.overriding_settings_files(Some(&self.launcher));
+        let files = self.name.overriding_settings_files(&SettingsPlaces {
+            home: None,
+            launcher: Some(&self.launcher),
+            site_folder: site_folder(self.name),
+        });
         let read = files
             .iter()
             .filter_map(|path| self.read_settings_file(path));
@@ -407,6 +411,11 @@ impl LibraryAnswers {
             )
         })
     }
+}
+
+/// The folder that this process's environment names for the site's settings files of a library.
+pub(crate) fn site_folder(library: LibraryName) -> Option<PathBuf> {
+    SettingsPlaces::site_folder_by_variables(library, |name| std::env::var_os(name))
 }
 
 /// Reads a file that a library reads, to which it does not matter whether the text is UTF-8.

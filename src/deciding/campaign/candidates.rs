@@ -46,12 +46,19 @@ impl Selection {
     /// Whether the candidate with this full name without parameters takes part.
     ///
     /// A pattern with a colon, such as `native:*`, matches only names with a colon; any other pattern matches only our
-    /// own algorithms.
+    /// own algorithms. A component of the library, which takes launches of its own, takes part only if an included pattern
+    /// says so, as `native:*/component_*` does.
     pub fn selects(&self, name: &str) -> bool {
         let matches = |pattern: &Pattern| {
             pattern.as_str().contains(':') == name.contains(':') && pattern.matches(name)
         };
-        self.include.iter().any(matches) && !self.exclude.iter().any(matches)
+        let is_component = name
+            .split_once('/')
+            .is_some_and(|(_, id)| id.starts_with(Candidate::COMPONENT));
+        let includes = |pattern: &Pattern| {
+            matches(pattern) && (!is_component || pattern.as_str().contains(Candidate::COMPONENT))
+        };
+        self.include.iter().any(includes) && !self.exclude.iter().any(matches)
     }
 
     /// Whether any of the library's own algorithms may take part.

@@ -104,6 +104,11 @@ pub trait Format: Sync {
         &[]
     }
 
+    /// Whether a component of the library that precedes the one of other files reads files of this format itself.
+    fn is_read_by(&self, _component: &str) -> bool {
+        false
+    }
+
     /// The file of an installed library of a release for [`Options::library`]: beside a launcher on the search path
     /// `path`, or among the system's libraries. `None` if there is none, or if this format needs none.
     fn find_installed(&self, _version: &str, _path: &OsStr) -> Option<PathBuf> {
@@ -171,9 +176,10 @@ impl Exported {
 }
 
 /// Every format.
-pub const FORMATS: [&dyn Format; 5] = [
+pub const FORMATS: [&dyn Format; 6] = [
     &openmpi::Classic,
     &openmpi::Json,
+    &openmpi::HanRules,
     &mpich::SelectionFile,
     &intelmpi::Presets,
     &c_header::CHeader,

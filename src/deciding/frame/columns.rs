@@ -10,7 +10,7 @@ use printable::{Plain, is_unprintable};
 use store::{LaunchRow, StoredSample};
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Operator, Parameters,
-    RankOrder, Subject,
+    RankOrder, ServingComponent, Subject,
 };
 use wire::Environment;
 
@@ -135,7 +135,7 @@ const fn other_column(name: &'static str, meaning: &'static str, values: Values)
 }
 
 /// All columns, in their order. No name is a reserved word of SQL.
-pub const COLUMNS: [SampleColumn; 43] = [
+pub const COLUMNS: [SampleColumn; 44] = [
     text_column("store", "path of the store, as it was given", |run| {
         known_text(&run.launch.store)
     }),
@@ -261,6 +261,21 @@ pub const COLUMNS: [SampleColumn; 43] = [
         "algorithm",
         "name of the candidate without its parameters; null for experiments",
         |run| Some(Cow::Borrowed(run.candidate()?.algorithm())),
+    ),
+    text_column(
+        "component",
+        "component of the library that carries out the call, if the candidate is one, or by its priority if it is the \
+         default, as in `tuned`; null for others, and if unknown",
+        |run| {
+            if let Some(forced) = run.candidate()?.forced_component() {
+                return Some(Cow::Borrowed(forced));
+            }
+            let is_default = matches!(run.candidate()?, Candidate::Default | Candidate::Placebo);
+            let components = &run.launch.environment.as_ref()?.components;
+            let collective = run.cell().filter(|_| is_default)?.collective;
+            let serving = ServingComponent::find_serving(components, collective, run.shape())?;
+            known_text(serving)
+        },
     ),
     integer_column(
         "block_bytes",

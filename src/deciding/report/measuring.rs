@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use results::OftenInvalid;
+use vocabulary::ServingComponent;
 use vocabulary::units::{format_count, format_counted, format_seconds};
 
 use crate::placement::{
@@ -209,6 +210,32 @@ fn provenance_facts(view: &View) -> Vec<(&'static str, String)> {
     facts
 }
 
+/// The components of the library with the collectives that each carries out by default; empty if unknown.
+fn components_text(serving: &[ServingComponent]) -> String {
+    let mut texts: Vec<String> = Vec::new();
+    let mut before: Option<&ServingComponent> = None;
+    for one in serving {
+        let name = one.collective.name();
+        let is_same = before.is_some_and(|last| {
+            (&last.component, last.over_nodes) == (&one.component, one.over_nodes)
+        });
+        // The library's list has the collectives of a component one after the other.
+        match texts.last_mut().filter(|_| is_same) {
+            Some(text) => *text += &format!(", {name}"),
+            None => {
+                let place = if one.over_nodes {
+                    " over several nodes"
+                } else {
+                    ""
+                };
+                texts.push(format!("{}{place} for {name}", one.component));
+            }
+        }
+        before = Some(one);
+    }
+    one_line(&texts.join("; "))
+}
+
 fn environment_facts(view: &View) -> Vec<(&'static str, String)> {
     let environment = &view.environment;
     let mut facts = vec![
@@ -236,10 +263,42 @@ fn environment_facts(view: &View) -> Vec<(&'static str, String)> {
                 .map_or_else(String::new, |starts| starts.to_string()),
         ),
     ];
+    let components = components_text(&environment.components);
+    if !components.is_empty() {
+        facts.insert(3, ("components", components));
+    }
     // Few batch systems report switches.
     let switches = switches_text(environment);
     if !switches.is_empty() {
         facts.insert(2, ("switches", switches));
     }
     facts
+}
+
+#[cfg(test)]
+mod tests {
+    use schedule::Collective;
+    use vocabulary::ServingComponent;
+
+    use super::components_text;
+
+    #[test]
+    fn components_are_named_once_for_each_place() {
+        let one = |component: &str, collective, over_nodes| ServingComponent {
+            collective,
+            component: component.to_owned(),
+            over_nodes,
+        };
+        let serving = [
+            one("tuned", Collective::Bcast, false),
+            one("tuned", Collective::Reduce, false),
+            one("basic", Collective::Gatherv, false),
+            one("han", Collective::Bcast, true),
+        ];
+        assert_eq!(
+            components_text(&serving),
+            "tuned for bcast, reduce; basic for gatherv; han over several nodes for bcast"
+        );
+        assert_eq!(components_text(&[]), "");
+    }
 }

@@ -29,6 +29,9 @@ pub struct Facts {
     pub rules_setting: &'static str,
     /// The control variable that lists the configuration files; `None` if the library reads none.
     pub files_setting: Option<&'static str>,
+    /// Environment variables that name the folder of the site's configuration files, each with the folder below its value, the
+    /// most important first.
+    pub site_folders: &'static [(&'static str, &'static str)],
     /// The prefix of environment variables that choose algorithms and that the library reads before a program can remove
     /// them; `None` if there are none.
     pub early_choices: Option<&'static str>,

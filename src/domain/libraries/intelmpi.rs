@@ -54,6 +54,7 @@ const FACTS: Facts = Facts {
     common_prefix: PREFIX,
     rules_setting: TUNING_FILE,
     files_setting: None,
+    site_folders: &[],
     early_choices: Some(adjust::PREFIX),
     enabling_variable: None,
     without_files: None,
@@ -138,9 +139,15 @@ impl MpiLibrary for IntelMpi {
         }
     }
 
-    fn forcing_variable(&self, collective: Collective, id: &str) -> Option<(String, String)> {
-        let number = preset_number(id)?;
-        Some((adjusting_variable(collective), number.to_string()))
+    fn forcing_variables(
+        &self,
+        collective: Collective,
+        id: &str,
+        _parameters: &Parameters,
+    ) -> Vec<(String, String)> {
+        let number = preset_number(id);
+        let variable = number.map(|number| (adjusting_variable(collective), number.to_string()));
+        variable.into_iter().collect()
     }
 
     fn serving_components(&self, _variables: &BTreeMap<String, String>) -> Vec<Serving> {

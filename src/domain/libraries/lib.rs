@@ -150,6 +150,36 @@ pub fn takes_noncommutative(library: &str, collective: Collective, id: &str) -> 
         || find_library(library).is_some_and(|library| library.takes_noncommutative(collective, id))
 }
 
+/// Where a library looks for configuration files.
+#[derive(Clone, Debug, Default)]
+pub struct SettingsPlaces<'a> {
+    /// The user's home.
+    pub home: Option<&'a Path>,
+    /// The library's launcher.
+    pub launcher: Option<&'a Path>,
+    /// The folder of the site's files, if a variable of [`Facts::site_folders`] names it.
+    pub site_folder: Option<PathBuf>,
+}
+
+impl SettingsPlaces<'_> {
+    /// The folder that environment variables name for the site's files of a library, given their values.
+    pub fn site_folder_by_variables(
+        library: LibraryName,
+        variable: impl Fn(&str) -> Option<OsString>,
+    ) -> Option<PathBuf> {
+        let mut named = library.facts().site_folders.iter();
+        named.find_map(|(name, below)| {
+            let value = variable(name).filter(|value| !value.is_empty())?;
+            // An empty path below would end the name with a slash.
+            let mut folder = PathBuf::from(value);
+            if !below.is_empty() {
+                folder.push(below);
+            }
+            Some(folder)
+        })
+    }
+}
+
 /// The properties of an MPI library.
 pub trait MpiLibrary: Debug + Sync {
     /// The properties that do not depend on the measurement.
@@ -198,19 +228,13 @@ pub trait MpiLibrary: Debug + Sync {
     /// The formats of files that steer its collectives, in the order in which a text is tried.
     fn steering_formats(&self) -> &'static [SteeringFormat];
 
-    /// The configuration files that it reads unless told otherwise, the most important first, given the user's home and the
-    /// launcher.
-    fn default_settings_files(
-        &self,
-        _home: Option<&Path>,
-        _launcher: Option<&Path>,
-    ) -> Vec<PathBuf> {
+    /// The configuration files that it reads unless told otherwise, the most important first.
+    fn default_settings_files(&self, _places: &SettingsPlaces<'_>) -> Vec<PathBuf> {
         Vec::new()
     }
 
-    /// The configuration files, of those that are there, whose settings take precedence over the environment, given the
-    /// launcher.
-    fn overriding_settings_files(&self, _launcher: Option<&Path>) -> Vec<PathBuf> {
+    /// The configuration files, of those that are there, whose settings take precedence over the environment.
+    fn overriding_settings_files(&self, _places: &SettingsPlaces<'_>) -> Vec<PathBuf> {
         Vec::new()
     }
 
@@ -259,10 +283,31 @@ pub trait MpiLibrary: Debug + Sync {
     /// The launcher's arguments for the number and the nodes of the ranks.
     fn rank_arguments(&self, ranks: &LaunchRanks<'_>) -> Vec<OsString>;
 
-    /// The environment variable, with its value, by which one of its own algorithms is forced when MPI starts; `None` if
+    /// The environment variables, with their values, by which one of its own algorithms is forced when MPI starts; none if
     /// it can be forced later, in a program that runs.
-    fn forcing_variable(&self, _collective: Collective, _id: &str) -> Option<(String, String)> {
-        None
+    fn forcing_variables(
+        &self,
+        _collective: Collective,
+        _id: &str,
+        _parameters: &Parameters,
+    ) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
+    /// The components that can be made to carry out collectives, as algorithms that are forced when MPI starts, by the
+    /// control variables before it is started.
+    fn forceable_components(&self, _variables: &BTreeMap<String, String>) -> Vec<NativeAlgorithm> {
+        Vec::new()
+    }
+
+    /// The environment variables with which a launch that forces a component, according to its `variables`, reports into
+    /// the open file of a descriptor which component each communicator gets; none for any other launch.
+    fn reporting_variables(
+        &self,
+        _variables: &BTreeMap<String, String>,
+        _descriptor: i32,
+    ) -> Vec<(String, String)> {
+        Vec::new()
     }
 
     /// The launcher's arguments that bind each rank to a core, or leave ranks unbound.

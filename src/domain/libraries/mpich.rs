@@ -44,6 +44,7 @@ const FACTS: Facts = Facts {
     common_prefix: PREFIXES[0],
     rules_setting: "MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE",
     files_setting: None,
+    site_folders: &[],
     early_choices: None,
     enabling_variable: None,
     without_files: None,

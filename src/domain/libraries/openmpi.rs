@@ -4,6 +4,7 @@ mod algorithms;
 mod classic;
 mod components;
 mod decisions;
+mod forced_components;
 mod han_rules;
 mod numbers;
 mod parameters;
@@ -18,14 +19,18 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-use vocabulary::{Cell, Parameters, Placement};
+use schedule::Collective;
+use vocabulary::{Cell, NativeAlgorithm, Parameters, Placement};
 
 use crate::{
     Assignment, AssignmentSource, ExaminedRelease, Facts, LaunchRanks, MpiLibrary, NodeSource,
-    RulesFileEffect, Serving, SteeringFindings, SteeringFormat, SteeringSetting,
+    RulesFileEffect, Serving, SettingsPlaces, SteeringFindings, SteeringFormat, SteeringSetting,
 };
 
 pub use algorithms::{COLLECTIVES, Limits, SINCE_5, algorithm_limits, serves_ranks};
+pub use forced_components::{
+    ForcedComponent, component_in_report, find_forced_component, list_forced_components,
+};
 
 /// Open MPI.
 #[derive(Debug)]
@@ -82,6 +87,7 @@ const FACTS: Facts = Facts {
     common_prefix: "",
     rules_setting: "coll_tuned_dynamic_rules_filename",
     files_setting: Some("mca_base_param_files"),
+    site_folders: &[("OPAL_SYSCONFDIR", ""), ("OPAL_PREFIX", "etc")],
     early_choices: None,
     enabling_variable: Some(ENABLING),
     without_files: Some(("OMPI_MCA_mca_base_param_files", "none")),
@@ -112,7 +118,31 @@ impl MpiLibrary for OpenMpi {
     }
 
     fn runs_for_any_operator(&self, cell: &Cell, id: &str, parameters: &Parameters) -> bool {
-        algorithms::is_carried_out(cell, id, parameters)
+        match find_forced_component(id) {
+            Some(forced) => forced.accepts_cell(cell),
+            None => algorithms::is_carried_out(cell, id, parameters),
+        }
+    }
+
+    fn forcing_variables(
+        &self,
+        _collective: Collective,
+        id: &str,
+        parameters: &Parameters,
+    ) -> Vec<(String, String)> {
+        find_forced_component(id).map_or_else(Vec::new, |forced| forced.variables(parameters))
+    }
+
+    fn forceable_components(&self, variables: &BTreeMap<String, String>) -> Vec<NativeAlgorithm> {
+        list_forced_components(variables)
+    }
+
+    fn reporting_variables(
+        &self,
+        variables: &BTreeMap<String, String>,
+        descriptor: i32,
+    ) -> Vec<(String, String)> {
+        forced_components::reporting_variables(variables, descriptor)
     }
 
     fn is_setting(&self, control_variable: &str) -> bool {
@@ -148,15 +178,17 @@ impl MpiLibrary for OpenMpi {
         &rules_files::FORMATS
     }
 
-    fn default_settings_files(&self, home: Option<&Path>, launcher: Option<&Path>) -> Vec<PathBuf> {
-        let own = home.map(|home| home.join(".openmpi/mca-params.conf"));
-        let of_site = files_of_site("openmpi-mca-params.conf", launcher);
+    fn default_settings_files(&self, places: &SettingsPlaces<'_>) -> Vec<PathBuf> {
+        let own = places
+            .home
+            .map(|home| home.join(".openmpi/mca-params.conf"));
+        let of_site = files_of_site("openmpi-mca-params.conf", places);
         own.into_iter().chain(of_site).collect()
     }
 
     /// `mca_base_override_param_file`, which has a constant value.
-    fn overriding_settings_files(&self, launcher: Option<&Path>) -> Vec<PathBuf> {
-        files_of_site("openmpi-mca-params-override.conf", launcher)
+    fn overriding_settings_files(&self, places: &SettingsPlaces<'_>) -> Vec<PathBuf> {
+        files_of_site("openmpi-mca-params-override.conf", places)
     }
 
     fn known_settings(&self, version: &str) -> BTreeMap<String, String> {
@@ -272,8 +304,14 @@ impl MpiLibrary for OpenMpi {
 }
 
 /// The places of a configuration file of the site: in distributions, it lies in `/etc/openmpi`.
-fn files_of_site(name: &str, launcher: Option<&Path>) -> Vec<PathBuf> {
-    let prefix = launcher.and_then(Path::parent).and_then(Path::parent);
+fn files_of_site(name: &str, places: &SettingsPlaces<'_>) -> Vec<PathBuf> {
+    if let Some(folder) = &places.site_folder {
+        return vec![folder.join(name)];
+    }
+    let prefix = places
+        .launcher
+        .and_then(Path::parent)
+        .and_then(Path::parent);
     let below = prefix.map(|prefix| prefix.join("etc").join(name));
     let distributed = Path::new("/etc/openmpi").join(name);
     below.into_iter().chain([distributed]).collect()

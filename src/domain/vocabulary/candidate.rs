@@ -58,6 +58,8 @@ impl Candidate {
     pub const PLACEBO: &str = "placebo:default";
     /// The prefix of the names of native algorithms.
     pub const NATIVE: &str = "native:";
+    /// The beginning of the ids of a library's components among its algorithms, as in `native:bcast/component_han`.
+    pub const COMPONENT: &str = "component_";
     /// The prefix of the names of mock-ups.
     pub const MOCKUP: &str = "mockup:";
 
@@ -98,6 +100,15 @@ impl Candidate {
     pub fn id(&self) -> &str {
         let name = self.algorithm();
         name.split_once('/').map_or(name, |(_, id)| id)
+    }
+
+    /// The component of the library that carries it out, of a candidate that forces one.
+    pub fn forced_component(&self) -> Option<&str> {
+        let Self::Native { .. } = self else {
+            return None;
+        };
+        // Settings follow the name.
+        self.id().strip_prefix(Self::COMPONENT)?.split('_').next()
     }
 
     /// The size of its blocks in a cell, in bytes; for a single block, that of the data that is cut.

@@ -9,7 +9,8 @@ use strum_macros::IntoStaticStr;
 use vocabulary::bounds;
 use vocabulary::units::format_bytes;
 use vocabulary::{
-    Candidate, Elimination, Library, NativeAlgorithm, Node, RankOrder, Subject, Warning, World,
+    Candidate, Elimination, Library, NativeAlgorithm, Node, RankOrder, ServingComponent, Subject,
+    Warning, World,
 };
 
 /// A line of the spool file. Records of one launch are in order of time.
@@ -114,6 +115,9 @@ pub struct Environment {
     /// The algorithms that the library can be forced to use.
     #[serde(default)]
     pub natives: Vec<NativeAlgorithm>,
+    /// The components of the library that carry out collectives by default, as far as their priorities determine them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub components: Vec<ServingComponent>,
     /// Whether the ranks of a node have memory in common; `None` if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shared_memory: Option<bool>,

@@ -81,6 +81,7 @@ pub(crate) fn collect_environment(
     let MpiConfiguration {
         variables,
         set_aside,
+        components,
         ..
     } = given;
     if let (0, Some(first)) = (world.rank(), nodes.first()) {
@@ -111,7 +112,8 @@ pub(crate) fn collect_environment(
                 .iter()
                 .map(|native| native.full_name())
                 .collect(),
-            natives: exec::list_natives()?,
+            natives: [exec::list_natives()?, components.forceable].concat(),
+            components: components.serving,
             ..environment
         };
         environment.warnings = judge_environment(&environment);

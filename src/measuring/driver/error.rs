@@ -67,6 +67,8 @@ pub(crate) enum DriverError {
     Encode(#[from] serde_json::Error),
     #[error("cannot read the clock: {0}")]
     Clock(nix::Error),
+    #[error("cannot make a file in memory for the library's report on its components: {0}")]
+    ComponentReport(nix::Error),
     #[error("the ranks did not finish comparing their clocks in time: a rank or the network hangs")]
     Clocks,
     #[error(transparent)]
@@ -135,6 +137,7 @@ impl DriverError {
             | Self::Encode(_)
             | Self::Clock(_)
             | Self::Clocks
+            | Self::ComponentReport(_)
             | Self::Mpi(_)
             | Self::Preparing(_) => exit_code::FAILED,
             Self::Turn { .. } => exit_code::TURN,

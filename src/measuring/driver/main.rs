@@ -64,6 +64,7 @@ fn run_with_forcing(arguments: &[String]) -> ExitCode {
         [flag] if flag == "--identify" => to_exit_code(print_json(exec::identify_library())),
         [flag] if flag == "--natives" => to_exit_code(
             exec::list_natives()
+                .map(|natives| [natives, given.components.forceable].concat())
                 .map_err(Into::into)
                 .and_then(print_json),
         ),

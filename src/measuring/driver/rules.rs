@@ -3,10 +3,13 @@
 //! Rules may be named by variables or by settings files; which settings name rules is in the crate `libraries`.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::path::Path;
 
 use ::environment::variables;
 use libraries::LibraryName;
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use wire::{REMOVED_VARIABLE, RULES_VARIABLE};
 
 use crate::error::DriverError;
@@ -25,6 +28,8 @@ pub(crate) struct MpiConfiguration {
     pub(crate) set_aside: Vec<String>,
     /// Whether variables or files contain settings that have no effect unless algorithms can be forced.
     pub(crate) is_forced_in_vain: bool,
+    /// The components of the library, which lists them only before MPI is started.
+    pub(crate) components: exec::Components,
 }
 
 /// Removes the rules that a site has deployed from this process, except those that the launch requests. Must be
@@ -37,8 +42,10 @@ pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
             .chain(removed_by_launcher())
             .collect(),
         is_forced_in_vain: false,
+        components: exec::Components::default(),
     };
     exec::change_environment(DISABLING, Some("1"));
+    ask_for_component_choices(&given.variables)?;
     let kept = std::env::var(RULES_VARIABLE).unwrap_or_default();
     let is_kept = |name: &str| kept.split(',').any(|kept| kept == name);
     // A variable that the launch sets may have another of the names that set a control variable.
@@ -82,6 +89,7 @@ pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
         &before
     };
     given.is_forced_in_vain = after.is_forced_in_vain();
+    given.components = exec::Components::query_library()?;
     for rules in &before.rules {
         if !after.names_rules(rules.setting) {
             let place = describe_settings_file(rules);
@@ -90,6 +98,25 @@ pub(crate) fn set_rules_aside() -> Result<MpiConfiguration, DriverError> {
         }
     }
     Ok(given)
+}
+
+/// Lets the library report which components it uses if the launch forces one. It then writes no messages of its own into the
+/// log of the launch.
+fn ask_for_component_choices(variables: &BTreeMap<String, String>) -> Result<(), DriverError> {
+    // Copies of this process that inherit the variables inherit the file, too.
+    let report = memfd_create(c"components", MFdFlags::empty());
+    let report = File::from(report.map_err(DriverError::ComponentReport)?);
+    let reporting: Vec<(String, String)> = LibraryName::ALL
+        .into_iter()
+        .flat_map(|library| library.reporting_variables(variables, report.as_raw_fd()))
+        .collect();
+    for (name, value) in &reporting {
+        exec::change_environment(name, Some(value));
+    }
+    if !reporting.is_empty() {
+        exec::read_component_choices(report);
+    }
+    Ok(())
 }
 
 /// What the launcher has removed before this process was started.

@@ -272,6 +272,9 @@ fn confirmed_gate(table: &Table) -> Gate {
 fn remedy_for_withheld(table: &Table) -> &'static str {
     if table.provenance.library.is_simulated() {
         "simulated machines are for experiments: tune on the machine itself"
+    } else if table.provenance.launches == 0 {
+        // The rules of a site's file, which have no campaign.
+        "measure them with `colltune validate TABLE --confirm`"
     } else {
         "tune with `confirmation: on` and more `launches` in the campaign"
     }

@@ -16,7 +16,7 @@ use vocabulary::units::format_counted;
 use super::campaign::search_paths;
 use super::guarded::{
     PointParts, TableArgs, describe_misplaced, describe_probes, measured_machine, point_name,
-    seconds_or_dash, warn_of_load,
+    seconds_or_dash, warn_of_conditions,
 };
 use super::program::{ProgramArgs, ProgramTest};
 use super::{Answer, CliError, Console};
@@ -140,7 +140,8 @@ impl CheckArgs {
             seed: request.probing.seed,
             outcome: &outcome,
         };
-        warn_of_load(outcome.checked.busy.as_ref(), console);
+        let checked = &outcome.checked;
+        warn_of_conditions(checked.busy.iter().chain(&checked.steered), console);
         for sentence in describe_misplaced(&outcome.checked.misplaced) {
             console.warn(format_args!("{sentence}."));
         }
@@ -287,6 +288,7 @@ impl<'a> CheckOutput<'a> {
                 .checked
                 .busy
                 .iter()
+                .chain(&found.outcome.checked.steered)
                 .map(ToString::to_string)
                 .collect(),
             other_order: describe_misplaced(&found.outcome.checked.misplaced),

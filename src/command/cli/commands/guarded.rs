@@ -235,10 +235,13 @@ pub(super) fn describe_probes<'p>(
     }
 }
 
-/// Warns that other work was running during launches, if it was.
-pub(super) fn warn_of_load(busy: Option<&Warning>, console: Console) {
-    if let Some(busy) = busy {
-        console.warn(format_args!("{busy}."));
+/// Warns of what makes the results of launches worth less.
+pub(super) fn warn_of_conditions<'a>(
+    conditions: impl IntoIterator<Item = &'a Warning>,
+    console: Console,
+) {
+    for condition in conditions {
+        console.warn(format_args!("{condition}."));
     }
 }
 

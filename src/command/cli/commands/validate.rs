@@ -10,7 +10,7 @@ use table::Deployment;
 
 use self::found::ValidationResults;
 use super::campaign::search_paths;
-use super::guarded::{TableArgs, describe_misplaced, warn_of_load};
+use super::guarded::{TableArgs, describe_misplaced, warn_of_conditions};
 use super::program::{ProgramArgs, ProgramTest};
 use super::{Answer, CliError, Console};
 use crate::values;
@@ -159,7 +159,8 @@ impl ValidateArgs {
             confirms: self.confirm,
         };
         // What makes the results worth less is said before them.
-        warn_of_load(found.validated.busy.as_ref(), console);
+        let busy = found.validated.busy.iter();
+        warn_of_conditions(busy.chain(&found.validated.steered), console);
         for sentence in describe_misplaced(&found.validated.misplaced) {
             console.warn(format_args!("{sentence}."));
         }

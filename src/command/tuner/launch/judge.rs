@@ -67,7 +67,7 @@ impl RunningLaunch<'_> {
         if exit.tail.iter().any(|line| line.starts_with(DRIVER_SAYS)) {
             return Err(described.into());
         }
-        if self.forcing.is_some() && !self.has_started() {
+        if !self.forcing.is_empty() && !self.has_started() {
             return self.suspect_forced_algorithm(message);
         }
         match exit.outcome {

@@ -1,7 +1,7 @@
 //! Launches for those of the library's algorithms that can be forced only when MPI starts.
 //!
-//! Such a launch measures one algorithm of one collective, right after the launch that measures everything else, and
-//! counts as a part of it: its samples have the same number, so that times are compared within it.
+//! Such a launch measures what the same environment variables force, right after the launch that measures everything else,
+//! and counts as a part of it: its samples have the same number, so that times are compared within it.
 
 use std::collections::BTreeMap;
 use std::num::NonZero;
@@ -17,11 +17,11 @@ use crate::TunerError;
 use crate::launch::{FollowedLaunch, LaunchEnd, RunningLaunch};
 use crate::node_request::NodeRequest;
 
-/// The tasks of algorithms that one environment variable forces.
+/// The tasks of algorithms that the same environment variables force.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ForcedTasks {
-    /// The variable and its value.
-    pub(super) variable: (String, String),
+    /// The variables and their values; at least one.
+    pub(super) variables: Vec<(String, String)>,
     /// The tasks, each with one candidate.
     pub(super) tasks: Vec<PlannedTask>,
 }
@@ -33,7 +33,7 @@ pub(super) fn take_forced_tasks(library: &Library, tasks: &mut [PlannedTask]) ->
         return Vec::new();
     };
     let mut next_id = tasks.iter().map(|task| task.id + 1).max().unwrap_or(0);
-    let mut forced: BTreeMap<(String, String), Vec<PlannedTask>> = BTreeMap::new();
+    let mut forced: BTreeMap<Vec<(String, String)>, Vec<PlannedTask>> = BTreeMap::new();
     for task in tasks.iter_mut() {
         let PlannedWork::Compare {
             cell: compared,
@@ -43,23 +43,27 @@ pub(super) fn take_forced_tasks(library: &Library, tasks: &mut [PlannedTask]) ->
             continue;
         };
         let cell = *compared;
-        let variable_of = |candidate: &Candidate| {
-            let id = candidate.is_native().then(|| candidate.id())?;
-            known.forcing_variable(cell.collective, id)
+        let variables_of = |candidate: &Candidate| {
+            if candidate.is_native() {
+                let parameters = candidate.parameters();
+                known.forcing_variables(cell.collective, candidate.id(), &parameters)
+            } else {
+                Vec::new()
+            }
         };
-        let own: Vec<(Candidate, (String, String))> = candidates
-            .iter()
-            .filter_map(|candidate| Some((candidate.clone(), variable_of(candidate)?)))
-            .collect();
+        let (own, others): (Vec<Candidate>, Vec<Candidate>) = std::mem::take(candidates)
+            .into_iter()
+            .partition(|candidate| !variables_of(candidate).is_empty());
+        *candidates = others;
         if own.is_empty() {
             continue;
         }
-        candidates.retain(|candidate| variable_of(candidate).is_none());
         if !candidates.contains(&Candidate::Default) {
             candidates.insert(0, Candidate::Default);
         }
-        for (candidate, variable) in own {
-            forced.entry(variable).or_default().push(PlannedTask {
+        for candidate in own {
+            let of_variables = forced.entry(variables_of(&candidate)).or_default();
+            of_variables.push(PlannedTask {
                 id: next_id,
                 round: task.round,
                 pattern: task.pattern,
@@ -74,9 +78,9 @@ pub(super) fn take_forced_tasks(library: &Library, tasks: &mut [PlannedTask]) ->
     }
     let groups = forced.into_iter();
     groups
-        .map(|(variable, of_variable)| ForcedTasks {
-            variable,
-            tasks: of_variable,
+        .map(|(variables, of_variables)| ForcedTasks {
+            variables,
+            tasks: of_variables,
         })
         .collect()
 }
@@ -121,7 +125,7 @@ impl Measuring<'_> {
             return Ok(followed);
         }
         take_over_calls(&self.store, plan.launch, &mut forced)?;
-        for group in forced {
+        for (group, place) in forced.into_iter().zip(1..) {
             let spent = begin.elapsed().as_secs_f64();
             let left = plan.deadline_seconds.map(|deadline| deadline - spent);
             if left.is_some_and(|left_seconds| left_seconds <= 0.0) {
@@ -129,9 +133,8 @@ impl Measuring<'_> {
                     Finish::Deadline,
                 ))));
             }
-            let (name, value) = &group.variable;
             let own = Plan {
-                spool: part_of_launch(&plan.spool, name, value),
+                spool: part_of_launch(&plan.spool, place),
                 deadline_seconds: left,
                 // There is nothing to be slower than.
                 racing: None,
@@ -142,7 +145,7 @@ impl Measuring<'_> {
             let progress = self.campaign_progress()?;
             let mut launch = RunningLaunch::new(&own, &mut self.store, self.observer, progress);
             launch.suspects = std::mem::take(&mut self.suspects);
-            launch.forcing = Some(group.variable.clone());
+            launch.forcing = group.variables;
             let ended = launch.start_and_follow(self.at, nodes, self.watch, self.stop);
             self.suspects = std::mem::take(&mut launch.suspects);
             match ended {
@@ -160,10 +163,9 @@ impl Measuring<'_> {
     }
 }
 
-/// The spool of a part of a launch, beside that of the whole.
-fn part_of_launch(spool: &Path, variable: &str, value: &str) -> PathBuf {
-    let part = format!("{}-{value}.spool", variable.to_lowercase());
-    spool.with_extension(part)
+/// The spool of the part of a launch with this number, beside that of the whole.
+fn part_of_launch(spool: &Path, place: u32) -> PathBuf {
+    spool.with_extension(format!("forced-{place}.spool"))
 }
 
 #[cfg(test)]
@@ -211,13 +213,59 @@ mod tests {
         let forced = take_forced_tasks(&library("intelmpi"), &mut tasks);
         let plain = vec![Candidate::Default];
         assert_eq!(tasks, [task(3, 8, plain.clone()), task(5, 64, plain)]);
-        let variables: Vec<_> = forced.iter().map(|group| group.variable.clone()).collect();
-        let preset = |number: &str| ("I_MPI_ADJUST_BCAST".to_owned(), number.to_owned());
+        let variables: Vec<_> = forced.iter().map(|group| group.variables.clone()).collect();
+        let preset = |number: &str| vec![("I_MPI_ADJUST_BCAST".to_owned(), number.to_owned())];
         assert_eq!(variables, [preset("1"), preset("2")]);
         assert_eq!(forced[0].tasks, [task(6, 8, vec![one])]);
         assert_eq!(
             forced[1].tasks,
             [task(7, 8, vec![two.clone()]), task(8, 64, vec![two])]
+        );
+    }
+
+    /// A component with a size of segments is another launch than the component alone.
+    #[test]
+    fn components_and_their_settings_get_launches_of_their_own() {
+        let plain = native("bcast", "component_han");
+        let Candidate::Native { algorithm, .. } = &plain else {
+            unreachable!()
+        };
+        let segmented = Candidate::Native {
+            algorithm: algorithm.clone(),
+            parameters: vocabulary::Parameters {
+                segment_bytes: Some(8192),
+                ..vocabulary::Parameters::default()
+            },
+        };
+        let tuned = native("bcast", "binomial");
+        let all = vec![
+            Candidate::Default,
+            tuned.clone(),
+            plain.clone(),
+            segmented.clone(),
+        ];
+        let mut tasks = vec![task(0, 8, all)];
+        let forced = take_forced_tasks(&library("openmpi"), &mut tasks);
+        assert_eq!(tasks, [task(0, 8, vec![Candidate::Default, tuned])]);
+        let measured: Vec<_> = forced
+            .iter()
+            .map(|group| group.tasks[0].work.clone())
+            .collect();
+        let alone = |candidate| task(0, 8, vec![candidate]).work;
+        assert_eq!(measured, [alone(plain), alone(segmented)]);
+        let names = |place: usize| -> Vec<&str> {
+            let variables = forced[place].variables.iter();
+            variables.map(|(name, _)| name.as_str()).collect()
+        };
+        assert_eq!(names(0), ["OMPI_MCA_coll_han_priority"]);
+        assert_eq!(
+            names(1),
+            [
+                "OMPI_MCA_coll_han_priority",
+                "OMPI_MCA_coll_han_bcast_segsize",
+                "OMPI_MCA_coll_han_reduce_segsize",
+                "OMPI_MCA_coll_han_allreduce_segsize",
+            ]
         );
     }
 

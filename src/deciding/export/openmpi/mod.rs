@@ -1,17 +1,19 @@
-//! Rules for Open MPI's component `coll/tuned`.
+//! Rules for Open MPI's components `coll/tuned` and, in [`HanRules`], `coll/han`.
 //!
-//! The component's treatment of a rules file was determined from its source and by running it (4.1, 5.0). It silently
+//! The treatment of a rules file by `coll/tuned` was determined from its source and by running it (4.1, 5.0). It silently
 //! ignores an invalid file, silently replaces algorithms that do not serve a call by others, and does not know whether
 //! an operator commutes.
 
 mod algorithms;
 mod classic;
+mod han;
 mod json;
 mod plan;
 mod reader;
 pub(crate) mod site;
 
 pub use classic::Classic;
+pub use han::{ComponentRow, HanFile, HanRules, read_han_rules};
 pub use json::Json;
 pub use reader::{File, ReadRule, read_rules};
 

@@ -46,6 +46,7 @@ const IN_PLACE: [Collective; 2] = [Collective::Allgather, Collective::Alltoall];
 /// The reasons for which choices were left out, for the notes.
 #[derive(Default)]
 struct LeftOut {
+    components: Vec<String>,
     unknown: Vec<String>,
     replaced: Vec<String>,
     limited: Vec<String>,
@@ -111,7 +112,10 @@ impl RulesPlan {
                 continue;
             };
             let named = || format!("{collective}/{}", native.id);
-            if !self.has_algorithm(collective, &native.id) {
+            if openmpi::find_forced_component(&native.id).is_some() {
+                left_out.components.push(named());
+                choice.native = None;
+            } else if !self.has_algorithm(collective, &native.id) {
                 left_out.unknown.push(named());
                 choice.native = None;
             } else if !openmpi::serves_ranks(collective, &native.id, ranks.first)
@@ -258,6 +262,13 @@ impl LeftOut {
             names.join(", ")
         };
         let mut notes = Vec::new();
+        if !self.components.is_empty() {
+            notes.push(format!(
+                "Left out, since rules of coll/tuned cannot name other components: {}. `--format openmpi-han` writes \
+                 where han is used.",
+                list(self.components)
+            ));
+        }
         if !self.unknown.is_empty() {
             notes.push(format!(
                 "This release does not have {}.",

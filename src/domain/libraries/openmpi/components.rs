@@ -7,7 +7,10 @@ use schedule::Collective::{self, *};
 use crate::Serving;
 
 /// The component that reads rules files.
-const TUNED: &str = "tuned";
+pub(super) const TUNED: &str = "tuned";
+
+/// The component that divides communicators into nodes.
+pub(super) const HAN: &str = "han";
 
 /// The communicators that a component serves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,7 +62,7 @@ const COMPONENTS: [Component; 9] = [
         ],
     },
     Component {
-        name: "han",
+        name: HAN,
         offers: ServedCommunicators::SeveralNodes,
         collectives: &[
             Bcast, Reduce, Allreduce, Gather, Scatter, Allgather, Barrier,
@@ -113,6 +116,12 @@ const COMPONENTS: [Component; 9] = [
         collectives: &Collective::ALL,
     },
 ];
+
+/// Whether a component carries out a collective in any release.
+pub(super) fn serves_collective(component: &str, collective: Collective) -> bool {
+    let mut known = COMPONENTS.iter();
+    known.any(|known| known.name == component && known.collectives.contains(&collective))
+}
 
 /// The component with the highest priority for each collective, which the library uses. A component may still decline,
 /// for example without a network card, which only a launch could show.

@@ -190,7 +190,12 @@ impl ValidationResults {
             },
             machine: measured_machine(validated.tested_on.as_ref()),
             further_launches: validated.further_launches,
-            warnings: validated.busy.iter().map(ToString::to_string).collect(),
+            warnings: validated
+                .busy
+                .iter()
+                .chain(&validated.steered)
+                .map(ToString::to_string)
+                .collect(),
             other_order: describe_misplaced(&validated.misplaced),
             found_points: ValidatedPoints {
                 points: validated

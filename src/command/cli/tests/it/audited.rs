@@ -88,6 +88,35 @@ fn without_files_the_environment_is_examined() {
     }
 }
 
+/// Open MPI looks for the site's files in the folders that these variables name, not beside its launcher.
+#[test]
+fn the_files_of_the_site_are_where_variables_say() {
+    let place = Place::with_mpirun("exit 1");
+    std::fs::create_dir_all(place.path("moved/etc")).unwrap();
+    place.write(
+        "moved/etc/openmpi-mca-params.conf",
+        "coll_tuned_use_dynamic_rule = 1\n",
+    );
+    place.write(
+        "moved/etc/openmpi-mca-params-override.conf",
+        "coll_tuned_bcast_algorithm = 6\n",
+    );
+    for (variable, folder) in [("OPAL_SYSCONFDIR", "moved/etc"), ("OPAL_PREFIX", "moved")] {
+        let mut command = place.command(&["audit"]);
+        command.env(variable, place.path(folder));
+        let output = command.output().unwrap();
+        let text = place.anonymous(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{variable}: {text}");
+        for file in [
+            "openmpi-mca-params.conf",
+            "openmpi-mca-params-override.conf",
+        ] {
+            let fault = format!("DIR/moved/etc/{file}:1: fault: ");
+            assert!(text.contains(&fault), "{variable}: {text}");
+        }
+    }
+}
+
 /// The environment with files of the user and of the site, of which the site's one names rules.
 #[test]
 fn of_several_places_the_most_important_counts_and_the_others_are_not_followed() {

@@ -14,13 +14,13 @@ use crate::mpi::start;
 use crate::run::{Place, driver_of, script};
 
 /// Nodes that are up as long as this lives.
-struct Cluster {
+pub(crate) struct Cluster {
     id: String,
 }
 
 impl Cluster {
     /// Four hosts; `None` if they cannot be made here, or there is no measuring program for them.
-    fn up() -> Option<Self> {
+    pub(crate) fn up() -> Option<Self> {
         driver_of("openmpi")?;
         // Other tests and developers may have clusters at the same time.
         static COUNT: AtomicU32 = AtomicU32::new(0);
@@ -54,8 +54,29 @@ impl Cluster {
         busy.map(str::to_owned).collect()
     }
 
+    /// Options with which a launcher of a release of Open MPI starts ranks on the first two hosts, two on each.
+    pub(crate) fn launcher_options(&self, version: &str) -> Vec<String> {
+        let (folder, net) = (self.folder(), format!("10.77.{}.0/24", self.id));
+        let is_old = version.starts_with("4.");
+        let shared = if is_old { "vader" } else { "sm" };
+        let start = if is_old {
+            format!(
+                "--mca plm rsh --mca plm_rsh_agent {folder}/agent --mca oob_tcp_if_include {net}"
+            )
+        } else {
+            format!(
+                "--prtemca plm ssh --prtemca plm_ssh_agent {folder}/agent --prtemca prte_if_include {net}"
+            )
+        };
+        let options = format!(
+            "--hostfile {folder}/hosts --map-by ppr:2:node {start} --mca btl_tcp_if_include {net} \
+             --mca btl self,{shared},tcp --mca mpi_yield_when_idle 1"
+        );
+        options.split(' ').map(str::to_owned).collect()
+    }
+
     /// A campaign of two shapes on all hosts.
-    fn campaign(&self, placement: &str) -> String {
+    pub(crate) fn campaign(&self, placement: &str) -> String {
         let (folder, net) = (self.folder(), format!("10.77.{}.0/24", self.id));
         format!(
             "name: cluster
@@ -255,5 +276,68 @@ fn hosts_agree_on_starts_by_a_common_clock_under_openmpi() {
             .read("reports/barrier.md")
             .contains("- common starts: by a dissemination barrier")
     );
+    assert_eq!(cluster.processes(), [] as [&str; 0]);
+}
+
+/// Each component is measured in a start of its own, in which the library says that it uses it, beside the default of the
+/// same launch.
+#[test]
+fn components_of_openmpi_are_candidates_where_they_accept_the_ranks() {
+    let Some(cluster) = Cluster::up() else { return };
+    let place = Place::new();
+    let text = cluster
+        .campaign("block")
+        .replace("[4x1, 4x2]", "[2x1, 2x2]")
+        .replace("collectives: [bcast]", "collectives: [bcast, allreduce]")
+        .replace("sizes: [64, 64K]", "sizes: [64]")
+        .replace(
+            "[bcast/binomial, bcast/chain]",
+            "['native:*/component_han*', 'native:*/component_sm', 'native:*/component_basic']",
+        );
+    place.write("campaign.yaml", text);
+    let output = start(&place, &["tune", "campaign.yaml", "--json"])
+        .wait_with_output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    let outcome: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(outcome["failures"], 0, "{outcome} {told}");
+    let library: Library = serde_json::from_value(outcome["library"].clone()).unwrap();
+    let store = Store::open(&place.path(".colltune/cluster.db")).unwrap();
+    let samples = store.samples(&library, Pattern::Together).unwrap();
+    for collective in [schedule::Collective::Bcast, schedule::Collective::Allreduce] {
+        let measured = |ppn| -> Vec<String> {
+            let shape = CommShape { nodes: 2, ppn };
+            let of_cell = samples.iter().filter(|sample| {
+                let cell = sample.subject.cell();
+                cell.is_some_and(|cell| cell.collective == collective && cell.shape == shape)
+            });
+            let mut ids: Vec<String> = of_cell
+                .map(|sample| sample.candidate.id().to_owned())
+                .collect();
+            ids.sort();
+            ids
+        };
+        // With one rank on each node, nothing is left to do within nodes.
+        assert_eq!(measured(1), ["component_basic", "default"]);
+        assert_eq!(
+            measured(2),
+            [
+                "component_basic",
+                "component_han",
+                "component_han_low_sm",
+                "component_han_up_adapt",
+                "component_han_up_adapt_low_sm",
+                "default",
+            ]
+        );
+    }
+    let launches: std::collections::BTreeSet<u32> =
+        samples.iter().map(|sample| sample.launch).collect();
+    // Every shape has a launch, which the starts of components are parts of.
+    assert_eq!(launches.len(), 2, "{launches:?}");
+    // Nothing of what forces them is taken for a setting of the site.
+    let report = place.read("reports/cluster.md");
+    assert!(!report.contains("coll_han_priority"), "{report}");
     assert_eq!(cluster.processes(), [] as [&str; 0]);
 }

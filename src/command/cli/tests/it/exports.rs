@@ -3,6 +3,7 @@
 
 mod audited;
 mod command;
+mod han;
 mod intelmpi;
 pub(crate) mod launch;
 mod mpich;

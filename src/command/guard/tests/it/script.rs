@@ -54,6 +54,8 @@ pub(crate) struct Script<F> {
     pub(crate) is_out_of_time: bool,
     /// The load of the first request, in per cent.
     pub(crate) load_percent: Option<u32>,
+    /// A setting that steers the default of all launches.
+    pub(crate) steering: Option<&'static str>,
     launch: u32,
 }
 
@@ -65,6 +67,7 @@ impl<F: Fn(&Cell, &Candidate, u32) -> Take> Script<F> {
             orders: BTreeMap::new(),
             is_out_of_time: false,
             load_percent: None,
+            steering: None,
             launch: 0,
         }
     }
@@ -88,6 +91,9 @@ impl<F: Fn(&Cell, &Candidate, u32) -> Take> Measurer for Script<F> {
                     load_percent,
                     cores: 2,
                 }),
+            steered: self.steering.map(|setting| Warning::SteeredDefault {
+                settings: vec![setting.to_owned()],
+            }),
             ..LaunchTimes::default()
         };
         for _ in 0..launches {

@@ -432,6 +432,23 @@ fn noisy(cell: &Cell, candidate: &Candidate, launch: u32) -> Take {
     })
 }
 
+/// The results stand: the table is compared with what the site's programs get.
+#[test]
+fn settings_that_steer_the_default_are_told() {
+    let setting = "OMPI_MCA_coll=^han";
+    let settings = vec![setting.to_owned()];
+    let told = Some(vocabulary::Warning::SteeredDefault { settings });
+    let mut script = Script::new(noisy);
+    script.steering = Some(setting);
+    let validated = validate_points(&all(), &mut script, &VALIDATE).expect("validated");
+    assert_eq!(validated.steered, told);
+    let checked = check_points(&all(), &Rivals::default(), &mut script, &CHECK).expect("checked");
+    assert_eq!(checked.steered, told);
+    let plain = validate_points(&all(), &mut Script::new(noisy), &VALIDATE).expect("validated");
+    assert_eq!(plain.steered, None);
+    assert_eq!(plain.points, validated.points);
+}
+
 #[test]
 fn times_that_vary_too_much_show_nothing() {
     let mut script = Script::new(noisy);

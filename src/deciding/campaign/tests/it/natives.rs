@@ -47,6 +47,39 @@ fn found(lines: &str, library: &str, cell: &Cell, natives: &[NativeAlgorithm]) -
     candidates.iter().map(ToString::to_string).collect()
 }
 
+/// Each takes launches of its own.
+#[test]
+fn components_take_part_only_if_a_pattern_says_so() {
+    let natives = [
+        native(Collective::Bcast, "chain", (false, false)),
+        native(Collective::Bcast, "component_basic", (false, false)),
+        native(Collective::Bcast, "component_sm", (false, false)),
+    ];
+    let cell = cell(Collective::Bcast, 4, 64);
+    let check = |candidates: &str, expected: &[&str]| {
+        let lines = format!("candidates: {candidates}\n");
+        let found = found(&lines, "openmpi", &cell, &natives);
+        let expected: Vec<String> = expected
+            .iter()
+            .map(|id| format!("native:bcast/{id}"))
+            .collect();
+        assert_eq!(found, expected, "{candidates}");
+    };
+    check("{include: ['native:*']}", &["chain"]);
+    check(
+        "{include: ['native:*/component_*']}",
+        &["component_basic", "component_sm"],
+    );
+    check(
+        "{include: ['native:*', 'native:*/component_sm']}",
+        &["chain", "component_sm"],
+    );
+    check(
+        "{include: ['native:*/component_*'], exclude: 'native:*_sm'}",
+        &["component_basic"],
+    );
+}
+
 #[test]
 fn patterns_with_a_colon_match_only_names_with_a_colon() {
     let natives = [

@@ -5,6 +5,7 @@
 mod beside;
 mod c_header;
 mod deploy;
+mod han;
 mod intelmpi;
 mod json;
 mod modules;

@@ -7,7 +7,7 @@ use schedule::Collective;
 use store::{Import, ImportedLaunch, Store};
 use vocabulary::{
     Candidate, Cell, CommShape, Datatype, Experiment, ExperimentKind, Library, Operator,
-    Parameters, Subject, Through,
+    Parameters, ServingComponent, Subject, Through,
 };
 use wire::Environment;
 
@@ -94,6 +94,13 @@ pub(crate) fn small_store(folder: &Path) -> Store {
         colltune: "0.1.0".to_owned(),
         hosts: vec!["node1".to_owned(), "node2".to_owned()],
         cpu: "CPU\u{1b}".to_owned(),
+        components: [("tuned", false), ("han", true)]
+            .map(|(component, over_nodes)| ServingComponent {
+                collective: Collective::Bcast,
+                component: component.to_owned(),
+                over_nodes,
+            })
+            .to_vec(),
         ..Environment::default()
     };
     let combine = ExperimentKind::Combine {

@@ -82,6 +82,8 @@ fn rows_have_all_that_the_store_knows_and_nulls_for_the_rest() {
              OURS[block_bytes=64,through=shared]",
         ),
         ("algorithm", "default default OURS - - OURS OURS"),
+        // The cells are on two nodes.
+        ("component", "han han - - - - -"),
         ("block_bytes", "- - 64 - - 64 64"),
         ("blocks", "-"),
         ("radix", "-"),

@@ -1,6 +1,9 @@
 //! The descriptions and the transports of libraries.
 
-use libraries::{LibraryName, library_from_description};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use libraries::{LibraryName, SettingsPlaces, library_from_description};
 
 #[test]
 fn mpich_names_its_device() {
@@ -67,4 +70,24 @@ fn libraries_are_recognised_by_their_descriptions() {
     );
     check("MVAPICH Version      :\t4.0", "mvapich-4.0");
     check("", "unknown-unknown");
+}
+
+#[test]
+fn variables_name_the_folder_of_the_site() {
+    let check = |variables: &[(&str, &str)], expected: Option<&str>| {
+        let value = |name: &str| {
+            let mut all = variables.iter();
+            let found = all.find(|(known, _)| *known == name)?;
+            Some(OsString::from(found.1))
+        };
+        let folder = SettingsPlaces::site_folder_by_variables(LibraryName::OpenMpi, value);
+        assert_eq!(folder, expected.map(PathBuf::from), "{variables:?}");
+        let none = SettingsPlaces::site_folder_by_variables(LibraryName::Mpich, value);
+        assert_eq!(none, None);
+    };
+    let prefix = ("OPAL_PREFIX", "/opt/mpi");
+    check(&[], None);
+    check(&[("OPAL_SYSCONFDIR", "")], None);
+    check(&[prefix], Some("/opt/mpi/etc"));
+    check(&[prefix, ("OPAL_SYSCONFDIR", "/site")], Some("/site"));
 }

@@ -1,6 +1,7 @@
 //! The known properties of MPI libraries, and that no other crate contains them.
 
 mod audited;
+mod components;
 mod equivalents;
 mod facts;
 mod forcing;

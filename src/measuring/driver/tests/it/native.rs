@@ -210,11 +210,67 @@ fn native_algorithms_and_mockups_are_right_and_carry_their_names() {
             }
         }
     }
-    let names = natives.iter().map(NativeAlgorithm::full_name);
+    // Components have launches of their own.
+    let is_component = |native: &&NativeAlgorithm| native.id.starts_with(Candidate::COMPONENT);
+    let algorithms = natives.iter().filter(|native| !is_component(native));
+    let names = algorithms.map(NativeAlgorithm::full_name);
     let names = names.filter(|name| !is_for_calls_in_place(name));
     for name in names.chain(MOCKUPS.iter().map(vocabulary::Mockup::full_name)) {
         assert!(seen.contains(&name), "{name} never had its turn");
     }
+}
+
+/// A component of Open MPI is measured only in a launch in which the library reports that it uses it.
+#[test]
+fn components_of_openmpi_are_measured_only_where_the_library_uses_them() {
+    if chosen_family() != LibraryName::OpenMpi {
+        return;
+    }
+    let listed = natives(&[]);
+    let names: BTreeSet<String> = listed.iter().map(NativeAlgorithm::full_name).collect();
+    let check = |variables: &[(&str, &str)], id: &str, fault: Option<&str>| {
+        let algorithm = format!("native:allreduce/component_{id}");
+        assert!(names.contains(&algorithm), "{names:?}");
+        let candidate = Candidate::Native {
+            algorithm,
+            parameters: Parameters::default(),
+        };
+        let mut bench = Bench::new(vec![allreduce(2, 4000, vec![candidate])]);
+        let variables = variables.iter();
+        bench
+            .environment
+            .extend(variables.map(|(name, value)| ((*name).into(), (*value).into())));
+        let (exit, records) = bench.run(2);
+        assert_eq!(exit.outcome, Outcome::Success, "{:?}", exit.tail);
+        let failed = records.iter().find_map(|record| match record {
+            Record::Failed { message, .. } => Some(message.clone()),
+            _ => None,
+        });
+        match fault {
+            None => {
+                assert_eq!(failed, None, "{id}");
+                let is_done = |record: &Record| matches!(record, Record::Done(_));
+                assert!(records.iter().any(is_done), "{records:?}");
+            }
+            Some(fault) => {
+                let message = failed.expect("a failure");
+                assert!(message.contains(fault), "{id}: {message}");
+            }
+        }
+        // The report does not fill the log of the launch.
+        let log = std::fs::read_to_string(bench.path("log")).unwrap_or_default();
+        assert!(!log.contains("comm_select"), "{log}");
+    };
+    let sm = ("OMPI_MCA_coll_sm_priority", "99");
+    let basic = ("OMPI_MCA_coll_basic_priority", "99");
+    check(&[sm], "sm", None);
+    check(&[basic], "basic", None);
+    // Otherwise the times would be those of `tuned`, or of the component that was forced.
+    check(&[], "basic", Some("only in launches with"));
+    check(&[basic], "sm", Some("only in launches with"));
+    // On one node `han` declines.
+    let han = ("OMPI_MCA_coll_han_priority", "99");
+    check(&[han], "han", Some("did not use the component"));
 }
 
 /// All candidates that a campaign requests, the library's and ours, give the right result and run the algorithm that

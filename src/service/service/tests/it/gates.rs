@@ -85,6 +85,15 @@ fn closed_gates_give_a_reason_and_a_remedy() {
             "native:bcast/chain is not confirmed",
         ],
     );
+    let imported = unconfirmed.replace("launches: 6", "launches: 0");
+    assert_ne!(imported, unconfirmed);
+    check_gates(
+        &bed,
+        &imported,
+        fresh,
+        &["readable", "confirmed"],
+        &["measure them with `colltune validate TABLE --confirm`"],
+    );
     check_gates(
         &bed,
         &unconfirmed.replace("name: openmpi", "name: simulated"),

@@ -102,7 +102,7 @@ fn calls(is_commutative: bool) -> Vec<Call> {
 }
 
 /// The first function of the collective that a call went into, with its two arguments.
-fn function(line: &str, collective: Collective) -> Option<(String, [u64; 2])> {
+pub(super) fn function(line: &str, collective: Collective) -> Option<(String, [u64; 2])> {
     let begins = format!("{collective}/");
     let word = line.split(' ').find(|word| word.starts_with(&begins))?;
     let (name, arguments) = word.trim_end_matches(')').split_once('(')?;
@@ -142,7 +142,7 @@ fn traced(
 }
 
 /// Like [`traced`], with flags of the launcher and environment variables.
-fn traced_with(
+pub(super) fn traced_with(
     library: &Library,
     place: &Place,
     ranks: u32,
@@ -171,7 +171,7 @@ fn traced_with(
 }
 
 /// Compiles what [`traced`] runs.
-fn compile(library: &Library, place: &Place) {
+pub(super) fn compile(library: &Library, place: &Place) {
     let program = library.compile(place, "exports/calls.c", &[]);
     std::fs::rename(program, place.path("calls.run")).unwrap();
     let source = "../../../../measuring/driver/tests/it/trace.c";

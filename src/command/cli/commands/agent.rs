@@ -40,8 +40,11 @@ pub(crate) struct AgentArgs {
     /// The project folder, where nodes see it; the current one by default
     #[arg(value_name = "FOLDER")]
     folder: Option<PathBuf>,
-    /// The service: https://HOST[:PORT], http://HOST[:PORT] or unix:/SOCKET
-    #[arg(long, value_name = "URL")]
+    #[arg(
+        long,
+        value_name = "URL",
+        help = "The service: https://HOST[:PORT], http://HOST[:PORT] or unix:/SOCKET"
+    )]
     server: String,
     /// The machine, as the service's configuration names it
     #[arg(long, value_name = "NAME")]

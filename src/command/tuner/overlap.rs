@@ -157,9 +157,9 @@ mod tests {
             });
             taken.to_vec()
         };
-        let pattern = |pattern, samples| ConfirmedPattern {
+        let confirmed = |pattern, taken| ConfirmedPattern {
             pattern,
-            samples,
+            samples: taken,
             ..ConfirmedPattern::default()
         };
         let default = || Candidate::Default;
@@ -175,8 +175,8 @@ mod tests {
         ];
         let history = History {
             confirmed: vec![
-                pattern(Pattern::Nonblocking, samples(at_once)),
-                pattern(Pattern::Overlapped, samples(beside)),
+                confirmed(Pattern::Nonblocking, samples(at_once)),
+                confirmed(Pattern::Overlapped, samples(beside)),
             ],
             ..History::default()
         };

@@ -206,8 +206,8 @@ fn a_wrong_section_is_refused_with_a_remedy() {
         entry.candidates.clear();
         entry.rules = vec![Rule::new(0, Candidate::Default, None, Confidence::Low)];
     }
-    let section = others.nonblocking.as_mut().expect("a section");
-    section
+    let emptied = others.nonblocking.as_mut().expect("a section");
+    emptied
         .collectives
         .insert(Collective::ReduceScatter, default);
     let unserved = parse(&others.to_yaml()).expect_err("no such rules");

@@ -33,7 +33,7 @@ pub(super) fn find_control(
     let of_place = "SELECT other.id, other.chosen FROM series JOIN series AS other USING \
                     (machine, library, via, collective, nodes, ppn, bytes, operators, distribution) \
                     WHERE series.id = ?1 AND other.id <> series.id \
-                    ORDER BY (SELECT max(task) FROM point WHERE series = other.id AND epoch = ?2) DESC, other.id";
+                    ORDER BY (SELECT max(at) FROM point WHERE series = other.id AND epoch = ?2) DESC, other.id";
     let of_change = params![change.series, change.epoch];
     let others = query_rows(connection, of_place, of_change, |row| {
         Ok(OtherChoice {

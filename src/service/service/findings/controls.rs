@@ -157,5 +157,11 @@ mod tests {
             points_after: 2,
         };
         assert_eq!(control(&database), Some(expected));
+        // A task that waited in the queue for long has a small number; its points are the newest all the same.
+        let late = "INSERT INTO point (series, epoch, task, at, seconds, default_seconds, busy) \
+                    VALUES (3, 1, 60, 1000, 0.3, 1.0, 0)";
+        database.execute(late, []).expect("added");
+        let newest = control(&database).expect("a control");
+        assert_eq!(&*newest.chosen, "bcast/linear");
     }
 }

@@ -5,7 +5,7 @@
 //! the other service ([`Agent::run`]): it tells it the campaigns of the agent's folder, claims tasks, reports of them
 //! (`tending`), and sends each result until it is acknowledged.
 //!
-//! - All connections go out, over HTTP(S); nobody connects to the agent.
+//! - The agent opens every connection, over HTTP(S), and accepts none.
 //! - Every request may be lost, with its answer or before it: each is repeated, and what the service has done already is
 //!   not done again. A task's result is a row of the agent's database until it is acknowledged.
 //! - What is executed are campaigns of the agent's folder and nothing else, whatever the service says.
@@ -257,7 +257,8 @@ impl Agent {
         Ok(())
     }
 
-    /// The pause after so many failures in a row: agents of different hosts do not come back at the same moment.
+    /// The pause after so many failures in a row. It differs between hosts, so that not all agents ask a service at the
+    /// moment at which it is back.
     fn pause_after(&self, failures: u32, error: &AgentError) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(16));
         let pause = self.pace.first_pause.saturating_mul(doubled);

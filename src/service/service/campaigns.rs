@@ -65,7 +65,9 @@ impl Service {
         for (path, machines) in machines_by_path.into_iter().take(MOST) {
             let read = match self.read_campaign(&path) {
                 // It lies outside the folder, or was just removed.
-                Err(ServiceError::NotFound { .. }) => continue,
+                Err(ServiceError::NotFound { .. } | ServiceError::CampaignNotTold { .. }) => {
+                    continue;
+                }
                 read => read,
             };
             entries.push(CampaignEntry {
@@ -124,7 +126,7 @@ impl Service {
     ) -> Result<(Campaign, String), ServiceError> {
         if machine.has_agent {
             let text = self.agent_campaign_text(machine, path)?;
-            let text = text.ok_or_else(|| unknown_campaign(path))?;
+            let text = text.ok_or_else(|| campaign_not_told(machine, path))?;
             Ok((Campaign::parse_elsewhere(&text, Path::new(path))?, text))
         } else if may_run(machine, path) {
             self.read_campaign_file(path)
@@ -231,6 +233,14 @@ impl Service {
         let folder = fs::canonicalize(&self.configuration.folder).ok()?;
         let file = fs::canonicalize(folder.join(path)).ok()?;
         (file.starts_with(&folder) && file.is_file()).then_some(file)
+    }
+}
+
+/// The error of a campaign that the agent of a machine has not told the service.
+fn campaign_not_told(machine: &ServiceMachine, path: &str) -> ServiceError {
+    ServiceError::CampaignNotTold {
+        machine: machine.name.clone(),
+        path: files::quoted(path, files::MOST_QUOTED),
     }
 }
 

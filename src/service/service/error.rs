@@ -36,6 +36,13 @@ pub enum ServiceError {
         kind: &'static str,
         name: String,
     },
+    /// The agent of a machine has told of no such campaign (404).
+    #[error("the agent of {machine} has told of no campaign `{path}`")]
+    #[kind(Input)]
+    #[help(
+        "see that `colltune agent --machine {machine}` runs, and that the campaign is in its folder and matches its --campaigns"
+    )]
+    CampaignNotTold { machine: String, path: String },
     /// The current state does not permit the request (409).
     #[error("{0}")]
     #[kind(No)]
@@ -87,10 +94,12 @@ pub enum ServiceError {
     #[error("{0}")]
     #[kind(Input)]
     Configuration(String),
-    /// Another service uses the folder.
-    #[error("another service uses {}", folder.display())]
+    /// Another service or agent uses the folder.
+    #[error("another service or agent uses {}", folder.display())]
     #[kind(Environment)]
-    #[help("end that service, or give this one a folder of its own with `state`")]
+    #[help(
+        "end that one, or give this one a folder of its own, with `state` of the configuration or `--state` of the agent"
+    )]
     Locked { folder: PathBuf },
     /// Another account could redirect what the service writes.
     #[error(transparent)]

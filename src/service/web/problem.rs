@@ -150,9 +150,9 @@ impl From<ServiceError> for Problem {
                 lacks_scope: true,
                 ..with_help(StatusCode::FORBIDDEN)
             },
-            ServiceError::NotFound { .. } | ServiceError::NoLog(_) => {
-                with_help(StatusCode::NOT_FOUND)
-            }
+            ServiceError::NotFound { .. }
+            | ServiceError::CampaignNotTold { .. }
+            | ServiceError::NoLog(_) => with_help(StatusCode::NOT_FOUND),
             ServiceError::Conflict(_) => with_help(StatusCode::CONFLICT),
             ServiceError::Gates { gates } => Self {
                 gates: gates.clone(),

@@ -160,17 +160,7 @@ pub(super) fn read_profiles_by_library(
     library: &str,
     console: Console,
 ) -> Result<ProfilesByLibrary, CliError> {
-    let mut paths = Vec::new();
-    for path in given {
-        paths.extend(files_of(path)?);
-    }
-    let ReadFiles {
-        profiles,
-        unreadable,
-    } = ReadFiles::read(paths);
-    if let Some(error) = error_of_unreadable(unreadable) {
-        return Err(error);
-    }
+    let profiles = read_all_profiles(given)?;
     let (same, others): (Vec<_>, Vec<_>) = profiles
         .into_iter()
         .partition(|(_, profile)| profile.jobs.values().all(|job| job.library == library));
@@ -182,12 +172,11 @@ pub(super) fn read_profiles_by_library(
     Ok(ProfilesByLibrary { same, others })
 }
 
-/// The profiles of the jobs of a library, in the order in which these were started.
-pub(super) fn read_jobs_of_library(
-    given: &[PathBuf],
-    library: &str,
-    console: Console,
-) -> Result<Vec<Profile>, CliError> {
+/// All profiles in files and folders, with the names of their files.
+///
+/// # Errors
+/// The first one that cannot be read.
+fn read_all_profiles(given: &[PathBuf]) -> Result<Vec<(String, Profile)>, CliError> {
     let mut paths = Vec::new();
     for path in given {
         paths.extend(files_of(path)?);
@@ -199,6 +188,16 @@ pub(super) fn read_jobs_of_library(
     if let Some(error) = error_of_unreadable(unreadable) {
         return Err(error);
     }
+    Ok(profiles)
+}
+
+/// The profiles of the jobs of a library, in the order in which these were started.
+pub(super) fn read_jobs_of_library(
+    given: &[PathBuf],
+    library: &str,
+    console: Console,
+) -> Result<Vec<Profile>, CliError> {
+    let profiles = read_all_profiles(given)?;
     // A job that was killed has several parts.
     let mut parts_by_job: BTreeMap<String, Vec<(String, Profile)>> = BTreeMap::new();
     for (name, profile) in profiles {

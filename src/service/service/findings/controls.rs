@@ -33,7 +33,7 @@ pub(super) fn find_control(
     let of_place = "SELECT other.id, other.chosen FROM series JOIN series AS other USING \
                     (machine, library, via, collective, nodes, ppn, bytes, operators, distribution) \
                     WHERE series.id = ?1 AND other.id <> series.id \
-                    ORDER BY (SELECT max(task) FROM point WHERE series = other.id AND epoch = ?2) DESC, other.id";
+                    ORDER BY (SELECT max(at) FROM point WHERE series = other.id AND epoch = ?2) DESC, other.id";
     let of_change = params![change.series, change.epoch];
     let others = query_rows(connection, of_place, of_change, |row| {
         Ok(OtherChoice {
@@ -157,5 +157,11 @@ mod tests {
             points_after: 2,
         };
         assert_eq!(control(&database), Some(expected));
+        // A task that waited in the queue for long has a small number; its points are the newest all the same.
+        let late = "INSERT INTO point (series, epoch, task, at, seconds, default_seconds, busy) \
+                    VALUES (3, 1, 60, 1000, 0.3, 1.0, 0)";
+        database.execute(late, []).expect("added");
+        let newest = control(&database).expect("a control");
+        assert_eq!(&*newest.chosen, "bcast/linear");
     }
 }

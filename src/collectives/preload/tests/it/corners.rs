@@ -121,7 +121,7 @@ fn tables_that_cannot_be_used_get_one_warning_under_mpi() {
 }
 
 /// A script that starts a program, with an additional command on one rank.
-pub(crate) fn differing(rank: u32, does: &str, folder: &Path) -> PathBuf {
+pub(crate) fn differing_script(rank: u32, does: &str, folder: &Path) -> PathBuf {
     let script = folder.join("start");
     let text = format!(
         "#!/bin/sh\nif [ \"${{OMPI_COMM_WORLD_RANK:-$PMI_RANK}}\" = {rank} ]; then {does}; fi\nexec \"$@\"\n"
@@ -143,7 +143,7 @@ fn a_table_that_one_rank_lacks_is_used_by_none_under_mpi() {
         folder.path(),
     );
     for (rank, why) in [(0, "nowhere.yaml"), (1, "not all ranks")] {
-        let script = differing(rank, "export COLLTUNE_TABLE=/nowhere.yaml", folder.path());
+        let script = differing_script(rank, "export COLLTUNE_TABLE=/nowhere.yaml", folder.path());
         let text = run_preloaded(&script, &[program.clone(), "1".to_owned()], 2, &path, &[])
             .expect_success();
         assert!(text.contains("communicators came and went"), "{text}");
@@ -161,7 +161,7 @@ fn ranks_without_the_library_are_reported_under_mpi() {
         &forcing_table(1, chosen_installation().library()),
         folder.path(),
     );
-    let script = differing(0, "unset LD_PRELOAD", folder.path());
+    let script = differing_script(0, "unset LD_PRELOAD", folder.path());
     let arguments = [program.display().to_string(), "12".to_owned()];
     let printed = run_preloaded(&script, &arguments, 3, &path, &[]);
     let warnings = printed.text.matches("must be given to all ranks").count();

@@ -13,7 +13,7 @@ use testkit::process;
 use testkit::tables::table_yaml;
 use vocabulary::{Candidate, Parameters, Pattern};
 
-use crate::corners::{differing, other_build};
+use crate::corners::{differing_script, other_build};
 use crate::launch::{compiled, preloaded, run_preloaded, warnings};
 
 /// Rules for long allreduces.
@@ -288,7 +288,7 @@ fn ranks_that_differ_have_one_line_mpi() {
     .enumerate()
     {
         let file = prepared.path(&format!("usage{number}.jsonl"));
-        let script = differing(1, does, prepared.folder.path());
+        let script = differing_script(1, does, prepared.folder.path());
         let ran = prepared.start(&script, &[&program, "all"], 2, &file, &[]);
         ran.expect_success();
         let job = check_unused(&file, JobOutcome::Differs, told);

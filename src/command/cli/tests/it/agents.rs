@@ -95,7 +95,6 @@ fn a_task_is_carried_out_by_an_agent_that_is_killed_meanwhile() {
         never.contains("hydra") && never.contains("never"),
         "{never}"
     );
-    let mut agent = RunningAgent::start(&there, &address);
     let submit = [
         "submit",
         "tune",
@@ -104,6 +103,11 @@ fn a_task_is_carried_out_by_an_agent_that_is_killed_meanwhile() {
         "--machine",
         "hydra",
     ];
+    remote(&submit).bad(
+        2,
+        &["the agent of hydra has told of no campaign `tuning/far.yaml`"],
+    );
+    let mut agent = RunningAgent::start(&there, &address);
     let end = Instant::now() + Duration::from_secs(60);
     // The agent tells its campaigns first.
     while remote(&submit).code != Some(0) {

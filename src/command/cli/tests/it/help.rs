@@ -1,5 +1,8 @@
 //! The help of the command line, and what is generated from it.
 
+use std::fs;
+use std::path::Path;
+
 use crate::run::Place;
 
 const VERBS: &[&str] = &[
@@ -96,6 +99,20 @@ fn the_help_of_every_verb_has_an_example() {
     insta::assert_snapshot!(reference);
     for verb in VERBS {
         assert!(whole.contains(&format!("\n  {verb} ")), "{verb}");
+    }
+}
+
+#[test]
+fn the_readme_and_the_reference_have_a_row_for_every_verb() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
+    for document in ["README.md", "docs/reference.md"] {
+        let text = fs::read_to_string(root.join(document)).expect("readable");
+        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+        for verb in VERBS {
+            let names = [format!("`{verb}`"), format!("`{verb} ")];
+            let is_named = |row: &&str| names.iter().any(|name| row.contains(name));
+            assert!(rows.iter().any(is_named), "{verb} in {document}");
+        }
     }
 }
 

@@ -292,7 +292,7 @@ const EIGENVALUES: &str = "'ScaLAPACK Symmetric Eigensolver Test File'
 
 /// The rows of the eigensolvers' tests without their times, the seventh and the eighth column: each has residuals, whose
 /// digits are of rounded sums.
-fn residuals(text: &str) -> Vec<Vec<&str>> {
+fn residual_rows(text: &str) -> Vec<Vec<&str>> {
     let verdicts = ["PASSED", "FAILED", "Bypassed"];
     text.lines()
         .filter(|line| verdicts.iter().any(|verdict| line.contains(verdict)))
@@ -312,9 +312,9 @@ fn check_scalapack(place: &Place, library: &str, launcher: &[&str]) {
     let program = program.to_str().expect("a path");
     let command = [launcher, &["-n", "2", "timeout", "60", program]].concat();
     let (alone, with) = twice(place, &command);
-    let expected = residuals(&alone.out);
+    let expected = residual_rows(&alone.out);
     assert!(expected.len() > 50, "{}", alone.out);
-    assert_eq!(residuals(&with.out), expected);
+    assert_eq!(residual_rows(&with.out), expected);
     for candidate in [
         "allreduce/recursive_doubling",
         "bcast/binary_pipelined[block_bytes=1K]",

@@ -342,7 +342,7 @@ fn a_task_of_a_silent_agent_can_be_cancelled() {
     service.cancel_task(&admin(), id).unwrap();
     let_lease_end();
     until_woken(&mut bed, id, |task| task.state == TaskState::Cancelled);
-    // Nobody takes it up, and a result does not bring it back.
+    // No agent can claim the task, and a late result leaves it cancelled.
     assert_eq!(claim(&service, "b", &[]), None);
     let done = success(&bed, &service, &claimed);
     assert!(!complete(&service, &done).unwrap().counts);

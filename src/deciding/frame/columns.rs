@@ -343,7 +343,7 @@ pub const COLUMNS: [SampleColumn; 44] = [
     ),
     text_column(
         "pattern",
-        "pattern of the calls: `together`, `repeated` or `skewed`; null for experiments",
+        "pattern of the calls: `together`, `repeated`, `skewed`, `nonblocking` or `overlapped`; null for experiments",
         |run| {
             run.cell()?;
             Some(Cow::Borrowed(run.sample.pattern.name()))

@@ -1,10 +1,11 @@
 //! The seconds that a table would save programs whose collectives were recorded.
 //!
 //! A call of a profile that takes `t` seconds beside waiting for late ranks takes `t / s` with a candidate that has the
-//! speed-up `s` over the library's default: the table saves `t (1 - 1/s)`. The interval of the saving follows from the
-//! interval of the speed-up, which verdicts of `validate` in the table have, or the decisions in the table's store. Without
-//! either, there is a saving without an interval. Where it is not known how long ranks wait, all of the time or none of it
-//! may be waiting, so there is an interval and no value.
+//! speed-up `s` over the library's default: the table saves `t (1 - 1/s)`. The interval of the saving follows from an interval
+//! of the speed-up. A job is one launch, and launches differ, so it is the interval in which the speed-up of a further launch
+//! lies, by the launches in the table's store; that of the median over launches, in verdicts of `validate`, is part of it.
+//! Without either, there is a saving without an interval. Where it is not known how long ranks wait, all of the time or none
+//! of it may be waiting, so there is an interval and no value.
 //!
 //! `gain/measured.rs` compares a prediction with jobs that were recorded without and with the table.
 
@@ -24,9 +25,10 @@ use profile::{CallCost, CallShape, CommunicatorClass, MadeBy, Profile, SizeClass
 use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
-use statistics::Interval;
+use statistics::{Interval, prediction_interval};
 use store::Store;
 use table::{Decision, Deployment, OperatorClass, Policy, Query, ShapeMatch, Table};
+use vocabulary::defaults::CONFIDENCE;
 use vocabulary::{Candidate, CommShape, Operator, RankOrder};
 
 use crate::{CampaignAnalysis, TunerError};
@@ -92,8 +94,8 @@ pub struct CallGain {
     pub candidate: String,
     /// The default's time divided by the choice's.
     pub speedup: f64,
-    /// The interval of the speed-up, which holds it at the measured sizes nearest to the length; null if the table and its
-    /// store have none.
+    /// The interval in which the speed-up of a job lies, by the launches that measured it at the sizes nearest to the length;
+    /// null if the table and its store have none.
     pub speedup_interval: Option<Interval>,
     /// The origin of that interval.
     pub interval_from: IntervalSource,
@@ -113,7 +115,7 @@ pub struct CallGain {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IntervalSource {
-    /// A verdict of `colltune validate`, in fresh launches.
+    /// A verdict of `colltune validate`, in fresh launches, and the launches in the store, if it is here.
     Validation,
     /// The launches in the store that the decision was made from.
     Store,
@@ -454,8 +456,7 @@ impl Prediction<'_> {
             .is_some_and(|(least, most)| least / BEYOND <= bytes && bytes <= most * BEYOND)
     }
 
-    /// The speed-up of a decision's candidate: that of `validate` at this size, or the table's with an interval that
-    /// holds for its candidate at the nearest measured sizes.
+    /// The speed-up of a decision's candidate: that of `validate` at this size, or else the table's.
     fn find_speedup(&self, query: &Query, decision: &Decision<'_>) -> Option<KnownSpeedup> {
         let validated = self.table.verdicts.iter().filter(|verdict| {
             verdict.collective == query.collective
@@ -469,53 +470,36 @@ impl Prediction<'_> {
                 && (!query.collective.is_reduction() || verdict.operators == query.operators)
         });
         let newest = validated.max_by_key(|verdict| verdict.unix_seconds);
-        if let Some(ratio) = newest.and_then(|verdict| verdict.speedup)
-            && ratio.interval.known_ends().is_some()
-        {
-            return Some(KnownSpeedup {
-                value: ratio.median,
-                interval: Some(ratio.interval),
-                source: IntervalSource::Validation,
-            });
-        }
-        let value = decision.speedup?;
-        let interval = self.stored_interval(query, decision, value);
+        let validated = newest
+            .and_then(|verdict| verdict.speedup)
+            .filter(|ratio| ratio.interval.known_ends().is_some());
+        let value = validated.map_or(decision.speedup, |ratio| Some(ratio.median))?;
+        let of_launches = self.interval_of_launches(query, decision);
+        let known = validated.map(|ratio| ratio.interval).into_iter();
+        let interval = known
+            .chain(of_launches)
+            .reduce(Interval::hull)
+            .map(|interval| interval.with_value(value));
+        let source = match (validated, interval) {
+            (Some(_), _) => IntervalSource::Validation,
+            (None, Some(_)) => IntervalSource::Store,
+            (None, None) => IntervalSource::None,
+        };
         Some(KnownSpeedup {
             value,
             interval,
-            source: if interval.is_some() {
-                IntervalSource::Store
-            } else {
-                IntervalSource::None
-            },
+            source,
         })
     }
 
-    /// The least interval with the speed-up and the intervals of the candidate at the nearest measured sizes.
-    fn stored_interval(
-        &self,
-        query: &Query,
-        decision: &Decision<'_>,
-        speedup: f64,
-    ) -> Option<Interval> {
-        let evidence = self.analysis?.found.evidence_for(query, decision);
-        let ranked = evidence.iter().flat_map(|near| &near.ranking);
-        let intervals = ranked
-            .filter(|ranked| ranked.candidate == *decision.candidate)
-            .filter_map(|ranked| Some(ranked.speedup?.interval))
+    /// The interval in which a launch's own speed-up lies, by those in the store at the nearest measured sizes.
+    fn interval_of_launches(&self, query: &Query, decision: &Decision<'_>) -> Option<Interval> {
+        let speedups = self.analysis?.found.launch_speedups_for(query, decision);
+        let intervals = speedups
+            .iter()
+            .filter_map(|of_size| prediction_interval(of_size, CONFIDENCE))
             .filter(|interval| interval.known_ends().is_some());
-        intervals.fold(None, |widest: Option<Interval>, interval| {
-            let known = widest.unwrap_or(Interval {
-                low: speedup,
-                high: speedup,
-                coverage: interval.coverage,
-            });
-            Some(Interval {
-                low: known.low.min(interval.low),
-                high: known.high.max(interval.high),
-                coverage: known.coverage.min(interval.coverage),
-            })
-        })
+        intervals.reduce(Interval::hull)
     }
 }
 

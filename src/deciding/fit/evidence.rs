@@ -1,9 +1,9 @@
 //! The measurements that support a decision.
 
 use results::{CellDecision, Evidence, OftenInvalid, Ranked};
-use statistics::Interval;
+use statistics::{Interval, paired_ratios};
 use table::{Decision, Operators, Query, ShapeMatch, round_for_table};
-use vocabulary::{Candidate, CommShape};
+use vocabulary::{Candidate, CommShape, Subject};
 
 use crate::Analysis;
 use crate::joint::shares_one_rule;
@@ -48,6 +48,30 @@ impl Analysis {
         self.evidence_on(shape, query, decision)
     }
 
+    /// The speed-ups of a decision's candidate over the default in the launches that measured both on the query's own shape,
+    /// for each of the sizes that [`Self::evidence_for`] has.
+    pub fn launch_speedups_for(&self, query: &Query, decision: &Decision<'_>) -> Vec<Vec<f64>> {
+        let speedups_in = |of_cell: &CellDecision| {
+            let default = self.launch_medians(of_cell, &Candidate::Default)?;
+            let chosen = self.launch_medians(of_cell, decision.candidate)?;
+            Some(paired_ratios(default, chosen))
+        };
+        let nearest = self.nearest_decisions(query.shape, query, decision);
+        nearest.into_iter().filter_map(speedups_in).collect()
+    }
+
+    fn launch_medians(
+        &self,
+        of_cell: &CellDecision,
+        candidate: &Candidate,
+    ) -> Option<&[(u32, f64)]> {
+        let subject = Subject::Cell(of_cell.cell);
+        let mut summaries = self.summaries.iter();
+        let summary = summaries
+            .find(|summary| summary.subject == subject && summary.candidate == *candidate)?;
+        Some(&summary.launch_medians)
+    }
+
     /// The evidence on one shape.
     fn evidence_on(
         &self,
@@ -55,6 +79,19 @@ impl Analysis {
         query: &Query,
         decision: &Decision<'_>,
     ) -> Vec<Evidence> {
+        let nearest = self.nearest_decisions(shape, query, decision).into_iter();
+        nearest
+            .map(|of_cell| evidence_from_decision(of_cell, &self.repetitions.never_valid))
+            .collect()
+    }
+
+    /// The decisions on one shape at the sizes nearest to a query.
+    fn nearest_decisions(
+        &self,
+        shape: CommShape,
+        query: &Query,
+        decision: &Decision<'_>,
+    ) -> Vec<&CellDecision> {
         let known = match decision.matched {
             ShapeMatch::Model => &self.extended,
             _ => self.decisions_for(query.deployment),
@@ -81,10 +118,8 @@ impl Analysis {
             .flatten()
             .copied()
             .collect();
-        let evidence =
-            |of_cell: &CellDecision| evidence_from_decision(of_cell, &self.repetitions.never_valid);
         if !query.collective.is_irregular() {
-            return nearest.into_iter().map(evidence).collect();
+            return nearest;
         }
         // One rule for all sizes rests on all cells, and one for a size on all distributions of that size.
         let has_near_size = |of_cell: &&CellDecision| {
@@ -93,7 +128,7 @@ impl Analysis {
         };
         cells.retain(has_near_size);
         cells.sort_by_key(|of_cell| of_cell.cell.bytes);
-        cells.into_iter().map(evidence).collect()
+        cells
     }
 }
 

@@ -38,6 +38,26 @@ impl Interval {
         (self.coverage > 0.0).then_some([self.low, self.high])
     }
 
+    /// The least interval that contains both, with the smaller coverage.
+    #[must_use]
+    pub fn hull(self, other: Self) -> Self {
+        Self {
+            low: self.low.min(other.low),
+            high: self.high.max(other.high),
+            coverage: self.coverage.min(other.coverage),
+        }
+    }
+
+    /// The least interval that contains this one and `value`.
+    #[must_use]
+    pub fn with_value(self, value: f64) -> Self {
+        Self {
+            low: self.low.min(value),
+            high: self.high.max(value),
+            coverage: self.coverage,
+        }
+    }
+
     /// Whether the interval leaves out `value`.
     pub fn excludes(&self, value: f64) -> bool {
         value < self.low || self.high < value
@@ -120,6 +140,30 @@ pub fn median_interval(values: &[f64], confidence: f64) -> Option<Interval> {
         low: values[place],
         high: values[last - place],
         coverage: (1.0 - 2.0 * tail).max(0.0),
+    })
+}
+
+/// The narrowest pair of order statistics, equally far from both ends, that encloses a further value of the same distribution
+/// with probability `confidence`; `None` if there are no values.
+///
+/// The further value is as likely to fall into each of the `n + 1` gaps that `n` independent values leave, so it lies between
+/// the `k`-th smallest and the `k`-th largest with probability `(n + 1 - 2 k) / (n + 1)`, whatever the distribution (Wilks
+/// 1941). If even the extremes do not reach `confidence`, they are the interval, with the coverage that they have: 50 % for 3
+/// values, 71 % for 6, 95 % for 39. In contrast to [`median_interval`], it does not become narrower without end as
+/// values are added: it is about what one launch will show, not about the median of all.
+pub fn prediction_interval(values: &[f64], confidence: f64) -> Option<Interval> {
+    let values = sorted_ascending(values);
+    let last = values.len().checked_sub(1)?;
+    let gaps = (values.len() + 1) as f64;
+    let coverage_without = |outside: usize| 1.0 - 2.0 * outside as f64 / gaps;
+    let mut place = 0;
+    while 2 * (place + 1) < last && coverage_without(place + 2) >= confidence {
+        place += 1;
+    }
+    Some(Interval {
+        low: values[place],
+        high: values[last - place],
+        coverage: coverage_without(place + 1).max(0.0),
     })
 }
 

@@ -25,8 +25,9 @@ use crate::values;
 /// as exports express the rules. A call saves its time, without the estimated waiting for late ranks, times 1 - 1/s, where s
 /// is the speed-up over the library's default.
 ///
-/// Intervals come from verdicts of `validate` in the table, or from the launches in its store. Without either the saving is
-/// shown without an interval, and is not in the sum. Where it is not known how long ranks wait, as in broadcasts, only the
+/// A job is one launch, so a saving has the interval in which the speed-up of a further launch lies, by the single launches in
+/// the table's store and the verdicts of `validate` in the table. Without either the saving is shown without an interval, and
+/// is not in the sum. Where it is not known how long ranks wait, as in broadcasts, only the
 /// most that may be saved is known. The interval of the sum adds up the ends of all.
 ///
 /// Then follows the time that the table does not make shorter, with the reasons.

@@ -2,6 +2,7 @@
 
 mod change;
 mod nights;
+mod prediction;
 mod sign;
 
 use statistics::{clock, geometric_mean};

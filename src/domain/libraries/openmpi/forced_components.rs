@@ -291,7 +291,19 @@ impl ForcedComponent {
         all
     }
 
-    /// The same as environment variables.
+    /// Of [`Self::settings`] those that concern one collective alone.
+    pub fn settings_of_collective(
+        &self,
+        collective: Collective,
+        parameters: &Parameters,
+    ) -> Vec<(String, String)> {
+        let beginning = format!("coll_{}_{collective}_", self.component);
+        let mut all = self.settings(parameters);
+        all.retain(|(name, _)| name.starts_with(&beginning));
+        all
+    }
+
+    /// [`Self::settings`] as environment variables.
     pub(super) fn variables(&self, parameters: &Parameters) -> Vec<(String, String)> {
         let settings = self.settings(parameters).into_iter();
         settings

@@ -318,6 +318,15 @@ pub(crate) fn choose_release(
         library: other_library,
         measured: measured.to_string(),
     };
+    let is_unknown =
+        measured.name != Library::SIMULATED && libraries::find_library(&measured.name).is_none();
+    if is_unknown && !options.stock {
+        return Err(ExportError::UnknownLibrary {
+            measured: measured.to_string(),
+            format: format.name(),
+            releases: format.releases(),
+        });
+    }
     if !is_it && !options.stock {
         return Err(other(library.facts().title.to_owned()));
     }

@@ -150,7 +150,7 @@ pub(crate) fn parse_library_choice(text: &str) -> Result<LibraryChoice, ValueErr
     Ok(LibraryChoice {
         name,
         version,
-        launcher: None,
+        ..LibraryChoice::default()
     })
 }
 

@@ -103,6 +103,13 @@ fn library_choice(
     options: &TestSetupOptions,
 ) -> Result<LibraryChoice, GuardError> {
     let library = &table.provenance.library;
+    if campaign.library.unknown_name.as_ref() == Some(&library.name) {
+        let mut choice = campaign.library.clone();
+        if !options.any_version {
+            choice.version = Some(library.version.clone());
+        }
+        return Ok(choice);
+    }
     let Some(name) = libraries::find_library(&library.name) else {
         return Err(GuardError::NoLauncher {
             library: library.clone(),
@@ -112,6 +119,7 @@ fn library_choice(
         name: Some(name),
         version: (!options.any_version).then(|| library.version.clone()),
         launcher: campaign.library.launcher.clone(),
+        ..LibraryChoice::default()
     })
 }
 

@@ -213,11 +213,12 @@ fn drop_absent(value: &mut Value) {
 fn library_value(library: &LibraryChoice) -> Value {
     let LibraryChoice {
         name,
+        unknown_name,
         version,
         launcher,
     } = library;
     json!({
-        "name": name.map(|name| name.name()),
+        "name": name.map(|known| known.name()).or(unknown_name.as_deref()),
         "version": version,
         "launcher": launcher.as_deref().map(path_text),
     })

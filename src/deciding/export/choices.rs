@@ -1,6 +1,7 @@
 //! The choices of a table that one library's settings can express.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use libraries::LibraryName;
 use schedule::Collective;
@@ -103,6 +104,30 @@ impl RanksRules {
     /// Whether the library decides for all sizes.
     pub(crate) fn is_silent(&self) -> bool {
         self.choices.iter().all(|choice| choice.native.is_none())
+    }
+
+    /// Gives the sizes below and above those with choices the nearest one, unless some of them were measured: there the
+    /// library's own decision was the best. False if nothing is changed.
+    fn extend_to_all_sizes(&mut self, measured: Option<RangeInclusive<u64>>) -> bool {
+        let is_chosen = |rule: &LibraryRule| rule.native.is_some();
+        let (Some(first), Some(last)) = (
+            self.choices.iter().position(is_chosen),
+            self.choices.iter().rposition(is_chosen),
+        ) else {
+            return false;
+        };
+        if let Some(sizes) = measured {
+            let is_left_below = self.choices[first].from_bytes > *sizes.start();
+            let next = self.choices.get(last + 1);
+            let is_left_above = next.is_some_and(|next| next.from_bytes <= *sizes.end());
+            if is_left_below || is_left_above {
+                return false;
+            }
+        }
+        let before = self.choices.len();
+        self.choices = self.choices[first..=last].to_vec();
+        self.choices[0].from_bytes = 0;
+        self.choices.len() != before
     }
 
     /// Each choice with the end of its range (excluded).
@@ -235,6 +260,19 @@ impl Choices {
         choices
     }
 
+    /// Gives messages that are smaller or larger than all measured ones the nearest choice, for formats that cannot leave
+    /// some sizes to the library; false if nothing is changed.
+    pub(crate) fn extend_to_all_sizes(&mut self, table: &Table) -> bool {
+        let mut is_extended = false;
+        for (collective, all) in &mut self.collectives {
+            for ranks in all {
+                let measured = measured_sizes(table, *collective, ranks);
+                is_extended |= ranks.extend_to_all_sizes(measured);
+            }
+        }
+        is_extended
+    }
+
     /// Whether the library decides everything.
     pub fn is_empty(&self) -> bool {
         self.collectives
@@ -242,6 +280,21 @@ impl Choices {
             .flatten()
             .all(RanksRules::is_silent)
     }
+}
+
+/// The smallest and the largest size that was measured on a shape of these rules; `None` if the table does not say.
+fn measured_sizes(
+    table: &Table,
+    collective: Collective,
+    rules: &RanksRules,
+) -> Option<RangeInclusive<u64>> {
+    let entries = table.collectives.get(&collective)?.iter();
+    let here = entries.filter(|entry| rules.shapes.contains(&entry.shape));
+    let sizes: Vec<u64> = here
+        .flat_map(|entry| &entry.measured)
+        .map(|point| point.bytes)
+        .collect();
+    Some(*sizes.iter().min()?..=*sizes.iter().max()?)
 }
 
 /// Major and minor version number of a release.
@@ -265,6 +318,15 @@ pub(crate) fn choose_release(
         library: other_library,
         measured: measured.to_string(),
     };
+    let is_unknown =
+        measured.name != Library::SIMULATED && libraries::find_library(&measured.name).is_none();
+    if is_unknown && !options.stock {
+        return Err(ExportError::UnknownLibrary {
+            measured: measured.to_string(),
+            format: format.name(),
+            releases: format.releases(),
+        });
+    }
     if !is_it && !options.stock {
         return Err(other(library.facts().title.to_owned()));
     }

@@ -38,6 +38,18 @@ pub enum ExportError {
         "measure {library} with `colltune tune`; `--stock` writes a file that leaves everything to it"
     )]
     OtherLibrary { library: String, measured: String },
+    /// A table of a library that colltune does not know.
+    #[error("no file is known that {measured} reads: `{format}` is for {releases}")]
+    #[kind(Input)]
+    #[help(
+        "use the table with `colltune run --library {measured}`, or with `--format c-header`, which every program can \
+         include"
+    )]
+    UnknownLibrary {
+        measured: String,
+        format: &'static str,
+        releases: &'static str,
+    },
     /// A file without rules, for a library that has rules.
     #[error("`--stock` does not apply: {0}")]
     #[kind(Input)]

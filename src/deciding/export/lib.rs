@@ -176,10 +176,11 @@ impl Exported {
 }
 
 /// Every format.
-pub const FORMATS: [&dyn Format; 6] = [
+pub const FORMATS: [&dyn Format; 7] = [
     &openmpi::Classic,
     &openmpi::Json,
     &openmpi::HanRules,
+    &openmpi::ComponentParameters,
     &mpich::SelectionFile,
     &intelmpi::Presets,
     &c_header::CHeader,

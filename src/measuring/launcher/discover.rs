@@ -21,21 +21,23 @@ const VERSION_TIMEOUT: Duration = Duration::from_secs(10);
 /// An MPI library with the program that starts its ranks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
-    /// The library.
+    /// The library that the launcher belongs to.
     pub name: LibraryName,
     /// Its version, as in `4.1.4`.
     pub version: String,
     /// Its mpirun or mpiexec.
     pub launcher: PathBuf,
+    /// The library of the programs, if that is one which colltune does not know, with a known one's launcher.
+    pub unknown: Option<Library>,
 }
 
 impl Installation {
     /// Name and version, as in plans and samples.
     pub fn library(&self) -> Library {
-        Library {
+        self.unknown.clone().unwrap_or_else(|| Library {
             name: self.name.name().to_owned(),
             version: self.version.clone(),
-        }
+        })
     }
 }
 
@@ -152,6 +154,13 @@ pub fn select_installation(
                 reason,
             }
         })?;
+        // Only the measuring program, when it runs, can say which library this is.
+        if let Some(unknown) = choice.unknown_library() {
+            return Ok(Installation {
+                unknown: Some(unknown),
+                ..named
+            });
+        }
         let (launcher, actual) = (launcher.clone(), named.library());
         return if fits(&named) {
             Ok(named)
@@ -223,5 +232,6 @@ fn identify_launcher(launcher: &Path, timeout: Duration) -> Result<Installation,
         name,
         version,
         launcher: launcher.to_owned(),
+        unknown: None,
     })
 }

@@ -8,17 +8,30 @@ use libraries::LibraryName;
 use serde::Serialize;
 
 use super::BatchSystem;
-use vocabulary::Placement;
+use vocabulary::{Library, Placement};
 
 /// The MPI library that a campaign is for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LibraryChoice {
-    /// The library; `None` for any.
+    /// The library; `None` for any, or for one that colltune does not know.
     pub name: Option<LibraryName>,
+    /// The name of a library that colltune does not know. Its version and its launcher must be given, and the launcher
+    /// takes the options of that of a known library, from which this one derives.
+    pub unknown_name: Option<String>,
     /// The required version; `None` for any.
     pub version: Option<String>,
     /// Its mpirun or mpiexec; `None` to search for it.
     pub launcher: Option<PathBuf>,
+}
+
+impl LibraryChoice {
+    /// The library that colltune does not know, if this is one.
+    pub fn unknown_library(&self) -> Option<Library> {
+        Some(Library {
+            name: self.unknown_name.clone()?,
+            version: self.version.clone()?,
+        })
+    }
 }
 
 /// The local launcher's options.

@@ -16,9 +16,11 @@ use crate::values;
 /// Write a table in the format of an MPI library or of a program
 ///
 /// openmpi: a rules file of Open MPI 4.x and 5.0 (component coll/tuned); openmpi-json: a rules file of 6.0;
-/// openmpi-han: rules of 4.1 and 5.0 for where the component coll/han is used over several nodes; mpich: a complete
-/// selection file for one release of MPICH, with that library's own decisions where the table has none; intelmpi: variables that select presets of Intel MPI 2021, for collectives with a preset for each size;
-/// c-header: a header in C99 with the table and its lookup. With --output, a text beside JSON files says how to
+/// openmpi-han: rules of 4.1 and 5.0 for where the component coll/han is used over several nodes; openmpi-parameters:
+/// lines of a parameter file of 4.1 and 5.0 with the priorities and settings of components, for what the table chooses
+/// for all sizes; mpich: a complete selection file for one release of MPICH, with that library's own decisions where the
+/// table has none; intelmpi: variables that select presets of Intel MPI 2021, for collectives with a preset for each
+/// size; c-header: a header in C99 with the table and its lookup. With --output, a text beside JSON files says how to
 /// activate them.
 ///
 /// Libraries can choose only among their own algorithms, so the table's decisions for the library's own settings are

@@ -98,7 +98,8 @@ pub(crate) struct RunArgs {
     reload: bool,
     #[command(flatten)]
     policy: PolicyArgs,
-    /// The MPI library of the program, if the launcher does not show it; by default the table's
+    /// The MPI library of the program, if the launcher does not show it; by default the table's. A library that colltune
+    /// does not know must be named here, as its launcher shows another one
     #[arg(long, value_name = "NAME-VERSION", value_parser = values::parse_library)]
     library: Option<Library>,
     /// Print the variables as shell exports, and start nothing
@@ -127,9 +128,12 @@ impl RunArgs {
         } else {
             Some(self.parse_command()?)
         };
-        let known = line.as_ref().and_then(CommandLine::library);
-        let known = known.or_else(|| self.library.clone());
-        let library = known.unwrap_or_else(|| table.provenance.library.clone());
+        // A library that colltune does not know has the launcher of a known one, from which it derives.
+        let is_unknown = |named: &&Library| libraries::find_library(&named.name).is_none();
+        let unknown = self.library.as_ref().filter(is_unknown).cloned();
+        let shown = unknown.or_else(|| line.as_ref().and_then(CommandLine::library));
+        let given = shown.or_else(|| self.library.clone());
+        let library = given.unwrap_or_else(|| table.provenance.library.clone());
         let made_for = &table.provenance.library;
         let force = self.force.unwrap_or_default();
         let is_forced = if made_for.name == library.name {

@@ -29,14 +29,22 @@ impl Validator<'_> {
                 version,
                 launcher,
             })) => {
-                let name = name.as_ref().map_or(Ok(None), |word| {
-                    self.check_library_name(&field.key("name"), word)
-                })?;
                 if let Some(launcher) = launcher {
                     self.check_file_name(&field.key("launcher"), launcher)?;
                 }
+                let is_complete = version.is_some() && launcher.is_some();
+                let unknown_name = name
+                    .as_ref()
+                    .filter(|word| is_complete && is_unknown_name(&word.0));
+                let known_name = match name {
+                    Some(word) if unknown_name.is_none() => {
+                        self.check_library_name(&field.key("name"), word)?
+                    }
+                    _ => None,
+                };
                 Ok(LibraryChoice {
-                    name,
+                    name: known_name,
+                    unknown_name: unknown_name.map(|word| word.0.clone()),
                     version: version.clone(),
                     launcher: launcher.clone(),
                 })
@@ -50,4 +58,14 @@ impl Validator<'_> {
         self.document
             .parse_word(field, &word.0, "MPI library", &known)
     }
+}
+
+/// Whether this may be the name that `scripts/driver` gives to a library which colltune does not know.
+fn is_unknown_name(word: &str) -> bool {
+    let mut letters = word.chars();
+    let begins_well = letters
+        .next()
+        .is_some_and(|first| first.is_ascii_lowercase());
+    let is_word = letters.all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_');
+    begins_well && is_word && word != "auto" && libraries::find_library(word).is_none()
 }

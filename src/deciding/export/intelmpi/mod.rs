@@ -18,7 +18,6 @@
 mod reader;
 
 use std::collections::BTreeSet;
-use std::ops::RangeInclusive;
 
 use libraries::LibraryName;
 use libraries::intelmpi::{adjusting_variable, preset_number};
@@ -71,21 +70,12 @@ impl Format for Presets {
         let named = &options.assume_shapes;
         let counts = |shape: CommShape| named.is_empty() || named.contains(&shape);
         let mut choices = Choices::from_shapes(table, &library, class, options, counts);
-        if options.policy.extrapolate {
-            let mut is_extended = false;
-            for (collective, all) in &mut choices.collectives {
-                for ranks in all {
-                    let measured = measured_sizes(table, *collective, ranks);
-                    is_extended |= extend_to_all_sizes(ranks, measured);
-                }
-            }
-            if is_extended {
-                notes.push(
-                    "As requested, messages smaller or larger than all measured ones get the nearest preset \
-                     (--extrapolate)."
-                        .to_owned(),
-                );
-            }
+        if options.policy.extrapolate && choices.extend_to_all_sizes(table) {
+            notes.push(
+                "As requested, messages smaller or larger than all measured ones get the nearest preset \
+                 (--extrapolate)."
+                    .to_owned(),
+            );
         }
         notes.extend(choices.notes.iter().cloned());
         let (planned, left_out) = plan_presets(&choices);
@@ -125,45 +115,6 @@ impl Format for Presets {
         let served = Collective::ALL.iter();
         served.map(|of| adjusting_variable(*of)).collect()
     }
-}
-
-/// The smallest and the largest size that was measured on a shape of these rules; `None` if the table does not say.
-fn measured_sizes(
-    table: &Table,
-    collective: Collective,
-    rules: &RanksRules,
-) -> Option<RangeInclusive<u64>> {
-    let entries = table.collectives.get(&collective)?.iter();
-    let here = entries.filter(|entry| rules.shapes.contains(&entry.shape));
-    let sizes: Vec<u64> = here
-        .flat_map(|entry| &entry.measured)
-        .map(|point| point.bytes)
-        .collect();
-    Some(*sizes.iter().min()?..=*sizes.iter().max()?)
-}
-
-/// Gives the sizes below and above those with presets the nearest preset, unless some of them were measured: there the
-/// library's own decision was the best. False if nothing is changed.
-fn extend_to_all_sizes(rules: &mut RanksRules, measured: Option<RangeInclusive<u64>>) -> bool {
-    let has_preset = |rule: &LibraryRule| rule.native.is_some();
-    let (Some(first), Some(last)) = (
-        rules.choices.iter().position(has_preset),
-        rules.choices.iter().rposition(has_preset),
-    ) else {
-        return false;
-    };
-    if let Some(sizes) = measured {
-        let is_left_below = rules.choices[first].from_bytes > *sizes.start();
-        let next = rules.choices.get(last + 1);
-        let is_left_above = next.is_some_and(|next| next.from_bytes <= *sizes.end());
-        if is_left_below || is_left_above {
-            return false;
-        }
-    }
-    let before = rules.choices.len();
-    rules.choices = rules.choices[first..=last].to_vec();
-    rules.choices[0].from_bytes = 0;
-    rules.choices.len() != before
 }
 
 /// What can be written, and sentences about the rest.

@@ -26,7 +26,7 @@ use vocabulary::units::format_counted;
 use vocabulary::{Candidate, CommShape, Library, Parameters};
 
 use self::reader::LEVEL;
-use super::has_han_first;
+use super::{PREFIX, has_han_first, note_on_operators};
 use crate::choices::choose_release;
 use crate::{Choices, ExportError, Exported, Format, LibraryRule, Options, RanksRules, header};
 
@@ -60,9 +60,6 @@ const READING: [(&str, Option<&str>); 2] = [
     ("OMPI_MCA_coll_han_use_dynamic_file_rules", Some("1")),
     ("OMPI_MCA_coll_han_dynamic_rules_filename", None),
 ];
-
-/// The prefix of the variables.
-const PREFIX: &str = "OMPI_MCA_";
 
 /// The settings of `han` in a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -118,7 +115,7 @@ impl Format for HanRules {
         if !options.assume_commutative {
             let commutative = OperatorClass::from_commutes(true);
             let all = Choices::from_shapes(table, &library, commutative, options, is_divided);
-            notes.extend(note_on_operators(&all));
+            notes.extend(note_on_operators(&all, |rule| component_of(rule).is_some()));
         }
         let variables = plan.variables(&library.version);
         let mut text = head_comment(table, &library, &variables, &notes);
@@ -382,33 +379,14 @@ impl HanSettings {
             ..Parameters::default()
         };
         let forced = find_forced_component(&self.id);
-        let settings = forced.map_or_else(Vec::new, |forced| forced.settings(&parameters));
-        let beginning = format!("coll_{HAN}_{collective}_");
-        let own = settings
+        let settings = forced.map_or_else(Vec::new, |forced| {
+            forced.settings_of_collective(collective, &parameters)
+        });
+        settings
             .into_iter()
-            .filter(|(name, _)| name.starts_with(&beginning));
-        own.map(|(name, value)| (format!("{PREFIX}{name}"), value))
+            .map(|(name, value)| (format!("{PREFIX}{name}"), value))
             .collect()
     }
-}
-
-/// Reductions for which components were chosen with operators that commute.
-fn note_on_operators(commutative: &Choices) -> Option<String> {
-    let all = commutative.collectives.iter();
-    let reductions = all.filter(|(collective, ranks)| {
-        let mut rules = ranks.iter().flat_map(|of| &of.choices);
-        collective.is_reduction() && rules.any(|rule| component_of(rule).is_some())
-    });
-    let names: Vec<&str> = reductions
-        .map(|(collective, _)| collective.name())
-        .collect();
-    (!names.is_empty()).then(|| {
-        format!(
-            "Not written: {}, since a file cannot distinguish operators, and components were compared only for those that \
-             commute; `--assume-commutative` writes them.",
-            names.join(", ")
-        )
-    })
 }
 
 /// The file's origin and instructions, as comments.

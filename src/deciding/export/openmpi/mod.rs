@@ -1,4 +1,5 @@
-//! Rules for Open MPI's components `coll/tuned` and, in [`HanRules`], `coll/han`.
+//! Rules for Open MPI's components `coll/tuned` and, in [`HanRules`], `coll/han`; and, in [`ComponentParameters`],
+//! parameters that choose components.
 //!
 //! The treatment of a rules file by `coll/tuned` was determined from its source and by running it (4.1, 5.0). It silently
 //! ignores an invalid file, silently replaces algorithms that do not serve a call by others, and does not know whether
@@ -8,6 +9,7 @@ mod algorithms;
 mod classic;
 mod han;
 mod json;
+mod parameters;
 mod plan;
 mod reader;
 pub(crate) mod site;
@@ -15,7 +17,13 @@ pub(crate) mod site;
 pub use classic::Classic;
 pub use han::{ComponentRow, HanFile, HanRules, read_han_rules};
 pub use json::Json;
+pub use parameters::{ComponentParameters, NodeLayout, ParameterFile, read_parameters};
 pub use reader::{File, ReadRule, read_rules};
+
+use crate::{Choices, LibraryRule};
+
+/// The prefix of environment variables that set control variables.
+const PREFIX: &str = "OMPI_MCA_";
 
 /// Whether the component han takes precedence over `coll/tuned` on several nodes, unless it is excluded.
 fn has_han_first(version: &str) -> bool {
@@ -57,4 +65,26 @@ fn variables_for_release(version: &str) -> Vec<(String, Option<String>)> {
 /// The variables that only exported files need; a site may have its own value for `coll`.
 fn own_variables() -> Vec<String> {
     OWN.map(|(name, _)| name.to_owned()).to_vec()
+}
+
+/// Reductions for which components that a file could name were chosen with operators that commute.
+fn note_on_operators(
+    commutative: &Choices,
+    is_component: impl Fn(&LibraryRule) -> bool,
+) -> Option<String> {
+    let all = commutative.collectives.iter();
+    let reductions = all.filter(|(collective, ranks)| {
+        let mut rules = ranks.iter().flat_map(|of| &of.choices);
+        collective.is_reduction() && rules.any(&is_component)
+    });
+    let names: Vec<&str> = reductions
+        .map(|(collective, _)| collective.name())
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Not written: {}, since a file cannot distinguish operators, and components were compared only for those that \
+             commute; `--assume-commutative` writes them.",
+            names.join(", ")
+        )
+    })
 }

@@ -265,7 +265,7 @@ impl LeftOut {
         if !self.components.is_empty() {
             notes.push(format!(
                 "Left out, since rules of coll/tuned cannot name other components: {}. `--format openmpi-han` writes \
-                 where han is used.",
+                 where han is used, and `--format openmpi-parameters` what holds for all sizes.",
                 list(self.components)
             ));
         }

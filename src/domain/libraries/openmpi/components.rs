@@ -225,7 +225,7 @@ fn list_without(variables: &BTreeMap<String, String>, components: &[&str]) -> St
 }
 
 /// The components that may carry out a collective, on one node or on several, by descending priority.
-fn rival_components(
+pub(super) fn rival_components(
     variables: &BTreeMap<String, String>,
     collective: Collective,
     over_nodes: bool,

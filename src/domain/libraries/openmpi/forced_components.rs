@@ -17,7 +17,7 @@ use schedule::Collective::{self, *};
 use vocabulary::{Candidate, Cell, NativeAlgorithm, Parameters};
 
 use super::PREFIX;
-use super::components::{HAN, TUNED, serves_collective};
+use super::components::{HAN, TUNED, rival_components, serves_collective};
 
 /// The priority of a forced component, which exceeds those of all others that carry out collectives on host memory.
 const FORCED_PRIORITY: i64 = 99;
@@ -30,6 +30,13 @@ const MESSAGES: &str = "OPAL_OUTPUT_STDERR_FD";
 
 /// Components that pass calls on to the next one.
 const PASSING_ON: [&str; 4] = ["accelerator", "cuda", "monitoring", "sync"];
+
+/// The component that carries out what no other one does.
+const BASIC: &str = "basic";
+
+/// Collectives that `tuned` carries out only if an algorithm is forced or a rules file names one, although it has variables
+/// for them.
+const LEFT_TO_BASIC: [Collective; 2] = [Scan, Exscan];
 
 /// A component with settings, as an algorithm that can be forced.
 #[derive(Debug)]
@@ -122,7 +129,7 @@ static FORCED: [ForcedComponent; 13] = [
     han("han_low_sm", HAN_LOW_SM),
     han("han_up_adapt_low_sm", HAN_UP_ADAPT_LOW_SM),
     plain("sm"),
-    plain("basic"),
+    plain(BASIC),
     plain("adapt"),
     adapt("adapt_in_order_binomial", ADAPT_IN_ORDER_BINOMIAL),
     adapt("adapt_binary", ADAPT_BINARY),
@@ -240,15 +247,35 @@ impl ForcedComponent {
                 HAN => variables.contains_key(&format!(
                     "coll_han_{collective}_dynamic_global_communicator_module"
                 )),
-                // If `han` does not precede it, it is the default.
-                TUNED => {
-                    variables.contains_key(&format!("coll_tuned_{collective}_algorithm"))
-                        && serves_collective(HAN, collective)
-                        && priority(HAN) > priority(TUNED)
-                }
+                TUNED => variables.contains_key(&format!("coll_tuned_{collective}_algorithm")),
                 _ => true,
             };
-        priority(self.component).is_some() && has_settings && carries_out
+        priority(self.component).is_some()
+            && has_settings
+            && carries_out
+            && !self.is_default(collective, variables)
+    }
+
+    /// Whether this is what a library with these control variables uses anyway, wherever the component is offered, so that
+    /// there is nothing to compare.
+    fn is_default(&self, collective: Collective, variables: &BTreeMap<String, String>) -> bool {
+        let has_own_settings =
+            !self.settings.is_empty() || self.segment_ending(collective).is_some();
+        if has_own_settings {
+            return false;
+        }
+        if self.component == BASIC && LEFT_TO_BASIC.contains(&collective) {
+            return true;
+        }
+        let offered: &[bool] = match self.component {
+            HAN | TUNED => &[true],
+            "sm" => &[false],
+            _ => &[false, true],
+        };
+        offered.iter().all(|&over_nodes| {
+            let rivals = rival_components(variables, collective, over_nodes);
+            rivals.first() == Some(&self.component)
+        })
     }
 
     /// Whether the component accepts the communicator of a cell, and carries out its call.
@@ -257,8 +284,8 @@ impl ForcedComponent {
         match self.component {
             HAN => shape.nodes > 1 && shape.ppn > 1,
             "sm" => shape.nodes == 1 && shape.ppn > 1,
-            // On one node `han`, without which it is the default, plays no part.
-            TUNED => shape.nodes > 1,
+            // Elsewhere `han`, without which it is the default, plays no part.
+            TUNED => shape.nodes > 1 && shape.ppn > 1,
             _ => shape.ranks() > 1,
         }
     }
@@ -291,7 +318,19 @@ impl ForcedComponent {
         all
     }
 
-    /// The same as environment variables.
+    /// Of [`Self::settings`] those that concern one collective alone.
+    pub fn settings_of_collective(
+        &self,
+        collective: Collective,
+        parameters: &Parameters,
+    ) -> Vec<(String, String)> {
+        let beginning = format!("coll_{}_{collective}_", self.component);
+        let mut all = self.settings(parameters);
+        all.retain(|(name, _)| name.starts_with(&beginning));
+        all
+    }
+
+    /// [`Self::settings`] as environment variables.
     pub(super) fn variables(&self, parameters: &Parameters) -> Vec<(String, String)> {
         let settings = self.settings(parameters).into_iter();
         settings

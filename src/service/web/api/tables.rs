@@ -280,7 +280,7 @@ pub(crate) async fn get_report(
 /// The table in the format of an MPI library or a program, as `colltune export` writes it.
 #[utoipa::path(
     get, path = "/api/v1/tables/{digest}/export/{format}", tag = "tables",
-    params(("digest" = Digest, Path), ("format" = String, Path, description = "`openmpi`, `openmpi-json`, `openmpi-han`, `mpich`, `intelmpi`, `c-header`")),
+    params(("digest" = Digest, Path), ("format" = String, Path, description = "`openmpi`, `openmpi-json`, `openmpi-han`, `openmpi-parameters`, `mpich`, `intelmpi`, `c-header`")),
     responses(
         (status = 200, body = String, content_type = "text/plain"),
         (status = 401, body = Problem), (status = 403, body = Problem), (status = 404, body = Problem),

@@ -75,6 +75,20 @@ impl Cluster {
         options.split(' ').map(str::to_owned).collect()
     }
 
+    /// The lines of a campaign for Intel MPI on the hosts, whose launcher has variables instead of options.
+    pub(crate) fn intelmpi_launcher(&self) -> String {
+        let (folder, id) = (self.folder(), &self.id);
+        format!(
+            "launcher:
+  local:
+    hostfile: {folder}/hosts
+    oversubscribe: always
+    environment: {{I_MPI_HYDRA_BOOTSTRAP: rsh, I_MPI_HYDRA_BOOTSTRAP_EXEC: {folder}/agent,
+      I_MPI_HYDRA_IFACE: ctbr{id}, I_MPI_FABRICS: \"shm:ofi\", FI_PROVIDER: tcp}}
+"
+        )
+    }
+
     /// A campaign of two shapes on all hosts.
     pub(crate) fn campaign(&self, placement: &str) -> String {
         let (folder, net) = (self.folder(), format!("10.77.{}.0/24", self.id));

@@ -8,6 +8,7 @@ mod intelmpi;
 pub(crate) mod launch;
 mod mpich;
 mod openmpi;
+mod parameters;
 
 use table::Table;
 

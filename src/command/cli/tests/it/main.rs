@@ -68,5 +68,6 @@ mod strange;
 
 mod timed_programs;
 mod unit;
+mod unknown_library;
 mod unmodified;
 mod wings;

@@ -79,6 +79,8 @@ fn every_key_makes_a_difference() {
         "target_regret: 0.05\n",
         "library: {version: 4.1.4}\n",
         "library: {launcher: /bin/mpirun}\n",
+        "library: {name: mvapich, version: 2.3.7, launcher: /bin/mpirun}\n",
+        "library: {name: mpich, version: 2.3.7, launcher: /bin/mpirun}\n",
         "launcher: {local: {options: -q}}\n",
         "launcher: {local: {oversubscribe: always}}\n",
         "launcher: {local: {environment: {A: b}}}\n",

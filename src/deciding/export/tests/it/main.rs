@@ -11,6 +11,7 @@ mod json;
 mod modules;
 mod mpich;
 mod openmpi;
+mod parameters;
 mod policy;
 mod released;
 mod sample;

@@ -361,6 +361,20 @@ fn other_releases_and_libraries_are_distinguished() {
         "the table was measured with mpich-4.0.2 and says nothing about Open MPI"
     );
     assert!(other_help.contains("--stock"), "{other_help}");
+    let unknown = sample::table(
+        "mvapich",
+        "2.3.7",
+        OPEN_MPI.split("  reduce:").next().expect("bcast"),
+    );
+    let (unknown_message, unknown_help) = fails(&unknown, &Options::default());
+    assert_eq!(
+        unknown_message,
+        "no file is known that mvapich-2.3.7 reads: `openmpi` is for Open MPI 4.0, 4.1 and 5.0"
+    );
+    assert!(
+        unknown_help.contains("colltune run --library mvapich-2.3.7"),
+        "{unknown_help}"
+    );
     let later = Options {
         stock: false,
         ..of("5.0.7")

@@ -69,7 +69,7 @@ fn components_are_those_that_the_library_has_for_a_collective() {
     );
     // Its modules are those of three collectives, whatever variables there are.
     assert_eq!(listed(&old, Gather), names(&["han", "basic"]));
-    assert_eq!(listed(&old, Alltoall), names(&["basic"]));
+    assert_eq!(listed(&old, Alltoall), names(&[]));
     // In a release where `han` comes first, `tuned` can be asked for.
     let new = variables("35");
     assert!(listed(&new, Bcast).contains("tuned"));
@@ -81,6 +81,32 @@ fn components_are_those_that_the_library_has_for_a_collective() {
     assert!(!fewer.contains("sm") && !fewer.contains("han_low_sm"));
     assert!(fewer.contains("han_up_adapt"));
     assert!(list_forced_components(&BTreeMap::new()).is_empty());
+}
+
+/// What the library uses anyway is the default, with which it would be compared.
+#[test]
+fn components_that_are_the_default_are_no_candidates() {
+    let releases = ["4.1.4", "5.0.11"].map(|version| LibraryName::OpenMpi.known_settings(version));
+    for built_in in &releases {
+        for collective in [Alltoallw, Gatherv, Scatterv, Scan, Exscan] {
+            assert_eq!(listed(built_in, collective), names(&[]), "{collective}");
+        }
+        for collective in [Alltoall, ReduceScatter] {
+            assert_eq!(listed(built_in, collective), names(&["basic"]));
+        }
+    }
+    let [old, new] = &releases;
+    assert_eq!(listed(old, Gather), names(&["basic", "han"]));
+    assert_eq!(listed(new, Gather), names(&["basic", "tuned"]));
+    // With a size of segments it is another candidate than the default.
+    assert!(listed(new, Bcast).contains("han"));
+    let mut changed = new.clone();
+    changed.insert("coll_han_priority".to_owned(), "0".to_owned());
+    changed.insert("coll_basic_priority".to_owned(), "80".to_owned());
+    assert_eq!(listed(&changed, Gather), names(&["han", "tuned"]));
+    changed.insert("coll_sm_priority".to_owned(), "90".to_owned());
+    let one_node = listed(&changed, Barrier);
+    assert!(!one_node.contains("sm") && one_node.contains("basic"));
 }
 
 #[test]
@@ -103,7 +129,7 @@ fn components_take_part_only_where_they_accept_the_communicator() {
     for (id, shapes) in [
         ("component_han", &[(2, 2), (4, 3)][..]),
         ("component_sm", &[(1, 2), (1, 4)]),
-        ("component_tuned", &[(2, 1), (2, 2), (4, 3)]),
+        ("component_tuned", &[(2, 2), (4, 3)]),
         ("component_basic", &[(1, 2), (1, 4), (2, 1), (2, 2), (4, 3)]),
     ] {
         for shape in [(1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (4, 3)] {

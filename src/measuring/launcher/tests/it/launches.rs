@@ -36,6 +36,7 @@ pub(crate) fn local(name: LibraryName, launcher: PathBuf, options: LocalOptions)
             name,
             version: "1".into(),
             launcher,
+            unknown: None,
         },
         options,
         CORES,

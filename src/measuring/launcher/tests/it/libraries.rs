@@ -27,6 +27,7 @@ fn choice(name: Option<LibraryName>, version: &str, launcher: Option<&Path>) -> 
         name,
         version: (!version.is_empty()).then(|| version.to_owned()),
         launcher: launcher.map(Path::to_owned),
+        ..LibraryChoice::default()
     }
 }
 
@@ -128,6 +129,26 @@ fn the_wanted_library_is_selected() {
         unusable.to_string().contains("/nowhere/mpirun"),
         "{unusable}"
     );
+}
+
+/// Its launcher is that of the library from which it derives.
+#[test]
+fn a_library_that_is_not_known_has_the_launcher_of_a_known_one() {
+    let fakes = Fakes::new();
+    let launcher = fakes.write_launcher("mpirun", MPICH, "");
+    let wanted = LibraryChoice {
+        unknown_name: Some("mvapich".to_owned()),
+        ..choice(None, "2.3.7", Some(&launcher))
+    };
+    let selected = select_installation(&wanted, &Discovery::default()).expect("selected");
+    assert_eq!(selected.library().to_string(), "mvapich-2.3.7");
+    assert_eq!(selected.name, Mpich);
+    let other = fakes.write_launcher("mpiexec", "Spectrum MPI launcher 10.4", "");
+    let unusable = LibraryChoice {
+        launcher: Some(other),
+        ..wanted
+    };
+    select_installation(&unusable, &Discovery::default()).expect_err("an unknown launcher");
 }
 
 #[test]

@@ -69,7 +69,7 @@ impl Library {
     }
 
     /// The library with these programs, if the launcher prints its version after a marker.
-    pub(super) fn at(mpicc: PathBuf, mpirun: PathBuf, marker: &str) -> Option<Self> {
+    pub(crate) fn at(mpicc: PathBuf, mpirun: PathBuf, marker: &str) -> Option<Self> {
         let output = Command::new(&mpirun).arg("--version").output().ok()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let version = text.split_once(marker)?.1.split_whitespace().next()?;

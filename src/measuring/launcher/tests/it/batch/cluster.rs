@@ -242,6 +242,7 @@ impl Cluster {
             name: LibraryName::OpenMpi,
             version: "4.1.4".into(),
             launcher: self.fakes.path("mpirun"),
+            unknown: None,
         };
         BatchLauncher::new(
             installation,

@@ -55,6 +55,7 @@ fn render(name: LibraryName, options: BatchOptions, job: &Job) -> Result<String,
         name,
         version: "4".into(),
         launcher: PathBuf::from("/opt/mpi/bin/mpirun"),
+        unknown: None,
     };
     let launcher = BatchLauncher::new(installation, options, "night".into(), "".into());
     Ok(launcher.render_script(job)?.expect("a script"))

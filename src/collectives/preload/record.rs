@@ -46,16 +46,17 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use exec::constants::{MPI_Comm, in_place};
 use exec::{RawBlocks, RawCall, RawIrregularCall, RawTypes};
 use mpi::ffi;
-use profile::{Form, MadeBy};
+use profile::Form;
 use runtime::RequestTracker;
 use schedule::Collective;
 
 use crate::handle::Handle;
 use clock::node_now;
-use communicators::{CommunicatorRecord, Communicators};
+use communicators::{CommunicatorRecord, Communicators, UnknownOrigins};
 use memory::{ROWS, ReadSample, Region, SAMPLES};
 use shapes::{CallArguments, NamedHandles, waits_for_all};
 
+pub(crate) use communicators::Origin;
 pub(crate) use ending::{finish_recording, write_part_at_exit};
 pub(crate) use library::{add_on_first, broadcast};
 pub(crate) use positions::{Positions, positions_of};
@@ -122,6 +123,7 @@ struct RecordedCall {
 #[derive(Debug)]
 struct OwnState {
     communicators: Communicators,
+    unknown: UnknownOrigins,
     named: NamedHandles,
     sampling: Box<[RowSampling; ROWS]>,
     requests: RequestTracker<RecordedCall>,
@@ -252,8 +254,9 @@ impl Recorder {
             // What creates a persistent collective is none yet: each start is one.
             let calls = u64::from(arguments.form != Form::Persistent);
             add_to_row(region, row, span, calls, calls * bytes);
-            let identity = communicator.identity;
-            if arguments.form == Form::Blocking && identity != 0 {
+            if arguments.form == Form::Blocking
+                && let Some(identity) = communicator.identify(&mut own.unknown)
+            {
                 communicator.calls += 1;
                 if waits_for_all(arguments.collective) {
                     let sample = ReadSample {
@@ -285,8 +288,8 @@ impl Recorder {
     ///
     /// # Safety
     ///
-    /// `made` is null or was written by the call, if that has succeeded.
-    pub(crate) unsafe fn note_made(&self, code: c_int, made: *const Handle, made_by: MadeBy) {
+    /// `made` is null or was written by the call, if that has succeeded; the origin's communicator is then valid.
+    pub(crate) unsafe fn note_made(&self, code: c_int, made: *const Handle, origin: Origin) {
         if code != 0 || made.is_null() {
             return;
         }
@@ -299,8 +302,9 @@ impl Recorder {
         }
         let region = self.group.own_region();
         self.with_own_state(|own| {
-            // SAFETY: the library has just made it.
-            unsafe { own.communicators.find_or_add(made, made_by, region) };
+            let communicators = &mut own.communicators;
+            // SAFETY: the library has just made it of the other one.
+            unsafe { communicators.add_made(made, origin, &mut own.unknown, region) };
         });
     }
 

@@ -13,7 +13,7 @@ use mpi::ffi;
 use runtime::RequestTracker;
 
 use super::clock::{ClockOffset, compare_clocks, node_now};
-use super::communicators::Communicators;
+use super::communicators::{Communicators, UnknownOrigins};
 use super::library::{broadcast, gather_from_all, largest_over_ranks, split, split_by_node};
 use super::memory::{ROWS, Region, Regions};
 use super::shapes::NamedHandles;
@@ -196,6 +196,7 @@ unsafe fn recorder_of(
         is_locked: AtomicBool::new(false),
         own: std::cell::UnsafeCell::new(OwnState {
             communicators: Communicators::new(nodes),
+            unknown: UnknownOrigins::new(has_threads),
             named: NamedHandles::new(),
             sampling: Box::new([RowSampling::default(); ROWS]),
             requests: RequestTracker::default(),

@@ -471,6 +471,25 @@ fn threads_record_all_their_calls_mpi() {
 }
 
 #[test]
+fn communicators_that_threads_make_in_another_order_are_told_apart_mpi() {
+    let prepared = Prepared::new("twins.c", &["-pthread"]);
+    let elsewhere = TempDir::new().expect("a temporary folder");
+    let flags = ["-shared", "-fPIC", "-DLATE_RETURN"];
+    let late = compiled("twins.c", elsewhere.path(), &flags);
+    let both = format!("{} {}", preloaded().display(), late.display());
+    let (text, profile) = prepared.record(&[], 2, &[("LD_PRELOAD", &both)]);
+    let allreduces = total(&profile, |call| call.collective == "allreduce");
+    assert_eq!(
+        (allreduces.calls, allreduces.sampled_calls),
+        (40, 40),
+        "{text}"
+    );
+    // Half of it, if the arrivals at one communicator were compared with those at the other one.
+    let share = allreduces.waiting_share().expect("samples");
+    assert!(share > 0.8, "{share}: {allreduces:?}");
+}
+
+#[test]
 fn a_profile_never_replaces_the_table_mpi() {
     let prepared = Prepared::new("recorded.c", &[]);
     let table = save_table(

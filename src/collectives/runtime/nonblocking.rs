@@ -449,7 +449,9 @@ impl Dispatcher {
         communicator: MPI_Comm,
         is_called: bool,
     ) -> Result<(), NotNonblocking> {
-        if !self.force.nonblocking && !self.versions.first().has_nonblocking_rules() {
+        // A table that is read again may have such rules although the first one has none.
+        let is_wanted = self.force.nonblocking || self.versions.may_have_nonblocking_rules();
+        if !is_wanted {
             return Ok(());
         }
         if self.is_multiple {
@@ -478,6 +480,11 @@ impl Dispatcher {
             }
         }
         Ok(())
+    }
+
+    /// Whether the settings, or the table that this rank used last, ask for nonblocking collectives of ours.
+    pub fn wants_nonblocking(&self) -> bool {
+        self.force.nonblocking || self.versions.last().has_nonblocking_rules()
     }
 
     /// Whether the settings ask for nonblocking collectives to follow the rules of blocking ones.

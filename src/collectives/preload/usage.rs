@@ -240,7 +240,7 @@ fn carried_out_by(row: &SummaryRow, dispatcher: &Dispatcher) -> CarriedOutBy {
         }
         FallbackReason::Default | FallbackReason::NoRules => CarriedOutBy::Default,
         FallbackReason::Native => CarriedOutBy::Native,
-        FallbackReason::Unsuited => CarriedOutBy::Unsuited,
+        FallbackReason::Unsuited | FallbackReason::Scratch => CarriedOutBy::Unsuited,
         FallbackReason::Unordered => CarriedOutBy::Unordered,
         FallbackReason::Descending => CarriedOutBy::Descending,
         FallbackReason::Undefined { .. } => CarriedOutBy::Undefined,

@@ -158,9 +158,26 @@ impl Span {
     fn nanoseconds(self) -> u64 {
         self.end.saturating_sub(self.start)
     }
+}
 
-    fn seconds(self) -> f64 {
-        self.nanoseconds() as f64 / 1e9
+/// A call of the program that has been made.
+#[derive(Clone, Copy, Debug)]
+struct MadeCall {
+    code: c_int,
+    span: Span,
+}
+
+impl MadeCall {
+    /// Makes a call and measures its time.
+    #[inline(always)]
+    fn measure(make: impl FnOnce() -> c_int) -> Self {
+        let start = node_now();
+        let code = make();
+        let end = node_now();
+        Self {
+            code,
+            span: Span { start, end },
+        }
     }
 }
 
@@ -172,7 +189,7 @@ impl Recorder {
     ///
     /// The arguments are what MPI asks of the call.
     #[inline(never)]
-    pub(crate) unsafe fn regular(
+    pub(crate) unsafe fn make_regular_call(
         &self,
         on: Handle,
         call: RawCall,
@@ -182,7 +199,7 @@ impl Recorder {
         let describe = |named: &mut NamedHandles, communicator: &CommunicatorRecord| unsafe {
             regular_arguments(&call, named, communicator)
         };
-        self.timed(on, describe, make)
+        self.make_recorded_call(on, describe, make)
     }
 
     /// Makes a blocking collective of the irregular ones.
@@ -191,7 +208,7 @@ impl Recorder {
     ///
     /// The arguments are what MPI asks of the call.
     #[inline(never)]
-    pub(crate) unsafe fn irregular(
+    pub(crate) unsafe fn make_irregular_call(
         &self,
         on: Handle,
         call: RawIrregularCall,
@@ -201,12 +218,12 @@ impl Recorder {
         let describe = |named: &mut NamedHandles, communicator: &CommunicatorRecord| unsafe {
             irregular_arguments(&call, named, communicator)
         };
-        self.timed(on, describe, make)
+        self.make_recorded_call(on, describe, make)
     }
 
     /// Makes a blocking call and records it.
     #[inline(always)]
-    fn timed(
+    fn make_recorded_call(
         &self,
         on: Handle,
         describe: impl FnOnce(&mut NamedHandles, &CommunicatorRecord) -> CallArguments,
@@ -215,24 +232,18 @@ impl Recorder {
         if IS_INSIDE.replace(true) {
             return make();
         }
-        let start = node_now();
-        let code = make();
-        let span = Span {
-            start,
-            end: node_now(),
-        };
-        self.record_call(on.communicator(), span, code, describe);
+        let made = MadeCall::measure(make);
+        self.record_call(on.communicator(), made, describe);
         IS_INSIDE.set(false);
-        code
+        made.code
     }
 
-    /// Records a call that has been made with this outcome, and returns what it counts for.
+    /// Records a call that has been made, and returns what it counts for.
     #[inline(always)]
     fn record_call(
         &self,
         on: MPI_Comm,
-        span: Span,
-        code: c_int,
+        made: MadeCall,
         describe: impl FnOnce(&mut NamedHandles, &CommunicatorRecord) -> CallArguments,
     ) -> Option<RecordedCall> {
         // SAFETY: a constant of the library.
@@ -240,10 +251,11 @@ impl Recorder {
             return None;
         }
         let region = self.group.own_region();
+        let MadeCall { code, span } = made;
         let recorded = self.with_own_state(|own| {
             if code != 0 {
                 // Whatever the library has refused, it may refuse again, by an error handler that ends the program.
-                add_to_row(region, OTHERS, span, 1, 0);
+                add_to_row(region, OTHERS, span.nanoseconds(), 1, 0);
                 return None;
             }
             // SAFETY: the program's call has succeeded on this communicator, which is not null and so valid.
@@ -253,7 +265,7 @@ impl Recorder {
             let bytes = arguments.bytes.unwrap_or(0);
             // What creates a persistent collective is none yet: each start is one.
             let calls = u64::from(arguments.form != Form::Persistent);
-            add_to_row(region, row, span, calls, calls * bytes);
+            add_to_row(region, row, span.nanoseconds(), calls, calls * bytes);
             if arguments.form == Form::Blocking
                 && let Some(identity) = communicator.identify(&mut own.unknown)
             {
@@ -365,9 +377,8 @@ fn find_row(region: &Region, key: u64) -> usize {
 }
 
 #[inline]
-fn add_to_row(region: &Region, row: usize, span: Span, calls: u64, bytes: u64) {
+fn add_to_row(region: &Region, row: usize, nanoseconds: u64, calls: u64, bytes: u64) {
     let row = &region.rows[row];
-    let nanoseconds = span.nanoseconds();
     row.calls.increase(calls);
     row.nanoseconds.increase(nanoseconds);
     row.bytes.increase(bytes);

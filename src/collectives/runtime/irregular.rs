@@ -534,9 +534,9 @@ impl Dispatcher {
                 _ => 0,
             };
             if let Some(start) = start {
-                let seconds = start.elapsed().as_secs_f64();
+                let time = start.elapsed();
                 let row = &mut lock(&self.summary).rows[served.row];
-                row.seconds += seconds;
+                row.time += time;
                 row.expected_gain_seconds += served.gain_seconds;
             }
             match served.outcome {

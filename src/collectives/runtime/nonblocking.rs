@@ -113,7 +113,7 @@ static CALLS: Mutex<CallsUnderWay> = Mutex::new(CallsUnderWay {
     calls: Vec::new(),
     freed_datatypes: Vec::new(),
     freed_operators: Vec::new(),
-    seconds: BTreeMap::new(),
+    times: BTreeMap::new(),
 });
 
 /// How nonblocking calls that are under way advance.
@@ -218,8 +218,8 @@ struct CallsUnderWay {
     /// Datatypes and operators that the program has freed while calls use them.
     freed_datatypes: Vec<MPI_Datatype>,
     freed_operators: Vec<MPI_Op>,
-    /// The time in seconds in steps of calls, by rows of the summary.
-    seconds: BTreeMap<usize, f64>,
+    /// The time in steps of calls, by rows of the summary.
+    times: BTreeMap<usize, Duration>,
 }
 
 // SAFETY: handles and addresses, which one thread at a time uses: programs whose threads call MPI at the same time are not
@@ -300,9 +300,9 @@ pub fn finish_calls() {
     });
 }
 
-/// The time in seconds in steps of calls, by rows of the summary.
-pub(crate) fn seconds_in_steps() -> BTreeMap<usize, f64> {
-    with_calls(|calls| calls.seconds.clone()).unwrap_or_default()
+/// The time in steps of calls, by rows of the summary.
+pub(crate) fn time_in_steps() -> BTreeMap<usize, Duration> {
+    with_calls(|calls| calls.times.clone()).unwrap_or_default()
 }
 
 /// Does something with the calls under way; nothing in the middle of something else that does.
@@ -346,7 +346,7 @@ impl CallsUnderWay {
         let timed = call.timed_row.map(|row| (row, Instant::now()));
         let advanced = call.call.advance();
         if let Some((row, start)) = timed {
-            *self.seconds.entry(row).or_default() += start.elapsed().as_secs_f64();
+            *self.times.entry(row).or_default() += start.elapsed();
         }
         let code = match advanced {
             Ok(false) => return false,

@@ -123,8 +123,8 @@ fn rules_for_nonblocking_calls_of_a_changed_table_hold_under_mpi() {
     assert_eq!(calls[0], 1 + 4, "{text}");
     let served = text.lines().filter_map(|line| {
         let mut words = line.strip_prefix("colltune: ibcast")?.split_whitespace();
-        let calls: u64 = words.next()?.parse().ok()?;
-        (!line.contains("the library")).then_some(calls)
+        let count: u64 = words.next()?.parse().ok()?;
+        (!line.contains("the library")).then_some(count)
     });
     if chosen_family() == LibraryName::OpenMpi {
         assert_eq!(served.sum::<u64>(), 4, "{text}");

@@ -4,6 +4,7 @@ use std::ffi::c_void;
 
 use schedule::{Algorithm, Distribution, Placed, Request, Schedule};
 use vocabulary::Parameters;
+use vocabulary::bounds::MOST_SCRATCH_BYTES;
 
 use crate::combiner::Combiner;
 use crate::executor::ProgramPlace;
@@ -38,8 +39,8 @@ impl ApplicationCall {
     /// # Errors
     ///
     /// If the algorithm cannot serve the call (for instance, it is not ordered and the operator does not commute), if
-    /// the arguments contradict each other, if a message would be too large, or if the parameters need channels and
-    /// the communicator has none.
+    /// the arguments contradict each other, if a message would be too large, if some rank would need too much memory, or if the
+    /// parameters need channels and the communicator has none.
     pub fn new(
         algorithm: &'static Algorithm,
         parameters: &Parameters,
@@ -80,6 +81,7 @@ impl ApplicationCall {
             placed: Placed::On(communicator.nodes()),
         };
         let schedule = Schedule::new(algorithm, &request)?;
+        check_scratch(&schedule, unit_bytes)?;
         let sides = StagedBuffer::for_arguments(arguments, rank, ranks, in_place)?;
         let has_sides = sides.iter().any(Option::is_some);
         let has_data = unit_bytes > 0 && schedule.vector_units() > 0;
@@ -268,5 +270,68 @@ impl Drop for StartedCall {
         if let Some(call) = self.call.as_deref_mut().filter(|_| !self.has_ended) {
             call.executor.cancel();
         }
+    }
+}
+
+/// Refuses an algorithm that knows nodes if it needs too much scratch memory on some rank. Others need about as much as the
+/// call's own buffers.
+fn check_scratch(schedule: &Schedule, unit_bytes: u64) -> Result<(), ExecError> {
+    let ranks = schedule.shape().ranks;
+    // No algorithm keeps more on a rank than four times the vectors of all ranks: usually that says enough.
+    let vectors = schedule.vector_units().saturating_mul(unit_bytes);
+    let may_exceed = vectors.saturating_mul(u64::from(ranks)) > MOST_SCRATCH_BYTES / 4;
+    if !schedule.algorithm().knows_nodes() || !may_exceed {
+        return Ok(());
+    }
+    let units = (0..ranks).map(|rank| schedule.scratch_units(rank)).max();
+    let bytes = units.unwrap_or(0).saturating_mul(unit_bytes);
+    if bytes > MOST_SCRATCH_BYTES {
+        return Err(ExecError::Scratch { bytes });
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use schedule::{Distribution, Placed, Request, Schedule};
+    use vocabulary::Parameters;
+    use vocabulary::bounds::MOST_SCRATCH_BYTES;
+
+    use super::check_scratch;
+    use crate::ExecError;
+
+    /// The outcome for blocks of this size between eight ranks on nodes of four.
+    fn check(algorithm: &str, block_bytes: u64) -> Result<(), ExecError> {
+        let plain = Parameters::default();
+        let request = Request {
+            ranks: 8,
+            root: 0,
+            in_place: false,
+            commutative: true,
+            units: block_bytes,
+            counts: None,
+            distribution: Distribution::Uniform,
+            parameters: plain.in_units(1),
+            placed: Placed::Block { per_node: 4 },
+        };
+        let found = schedule::find_algorithm(algorithm).expect("an algorithm");
+        let schedule = Schedule::new(found, &request).expect("it serves the call");
+        check_scratch(&schedule, 1)
+    }
+
+    #[test]
+    fn a_leader_does_not_keep_more_than_is_measured() {
+        // The leader has two copies of the vectors of its four ranks, each of eight blocks.
+        let most = MOST_SCRATCH_BYTES / 64;
+        for bytes in [8, most] {
+            assert!(check("alltoall/leaders", bytes).is_ok(), "{bytes}");
+        }
+        let refused = check("alltoall/leaders", most + 1);
+        assert!(
+            matches!(refused, Err(ExecError::Scratch { .. })),
+            "{refused:?}"
+        );
+        // What does not know nodes keeps no more than the call itself.
+        assert!(check("alltoall/bruck", most + 1).is_ok());
     }
 }

@@ -65,11 +65,8 @@ impl Universe {
 /// Ends this process at once without finalising MPI, for watchdogs of ranks that may hang inside MPI. The launcher
 /// then ends the other ranks.
 pub fn exit_now(code: i32) -> ! {
-    unsafe extern "C" {
-        fn _exit(code: c_int) -> !;
-    }
     // SAFETY: ends the process; nothing of ours runs after it.
-    unsafe { _exit(code) }
+    unsafe { libc::_exit(code) }
 }
 
 /// A communicator of our own: errors are returned, and its messages cannot be confused with those of the application

@@ -79,6 +79,12 @@ pub enum ExecError {
         i32::MAX
     )]
     TooLarge { bytes: u64 },
+    /// An algorithm that knows nodes would keep too much data on one rank; the same on all ranks.
+    #[error(
+        "the algorithm keeps {bytes} bytes on one rank, more than {}",
+        vocabulary::bounds::MOST_SCRATCH_BYTES
+    )]
+    Scratch { bytes: u64 },
     /// The operator is not defined for the datatype.
     #[error("{operator} of {datatype} is not defined")]
     NoSuchOperation {

@@ -10,7 +10,7 @@
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use mpi::ffi;
 use runtime::{
@@ -71,18 +71,18 @@ impl Counts {
     }
 }
 
-// Methods that are named after the form of a collective are given its last argument: the communicator or the request.
+// Collectives of each form, with their last argument: the communicator or the request.
 impl Counts {
     /// Makes a blocking call.
     #[inline(never)]
-    pub(crate) fn blocking(
+    pub(crate) fn make_blocking_call(
         &self,
         collective: UnservedCollective,
         _on: Word,
         call: impl FnOnce() -> c_int,
     ) -> c_int {
-        let timed = self.make_call(call);
-        self.lock_calls().add_calls(collective, 1, timed.seconds);
+        let timed = TimedCall::measure(self.is_timed, call);
+        self.lock_calls().add_calls(collective, 1, timed.time);
         timed.code
     }
 
@@ -92,13 +92,13 @@ impl Counts {
     ///
     /// The request is null or the address to which the call writes.
     #[inline(never)]
-    pub(crate) unsafe fn nonblocking(
+    pub(crate) unsafe fn make_nonblocking_call(
         &self,
         collective: UnservedCollective,
         request: Word,
         call: impl FnOnce() -> c_int,
     ) -> c_int {
-        let timed = self.make_call(call);
+        let timed = TimedCall::measure(self.is_timed, call);
         // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded;
         // what a library returns is valid.
         let expected = unsafe {
@@ -107,7 +107,7 @@ impl Counts {
                 .filter(|request| self.is_timed && !has_ended(*request))
         };
         let mut calls = self.lock_calls();
-        calls.add_calls(collective, 1, timed.seconds);
+        calls.add_calls(collective, 1, timed.time);
         if let Some(returned) = expected {
             calls.expect(number(returned), collective, RequestKind::Once);
         }
@@ -118,18 +118,18 @@ impl Counts {
     ///
     /// # Safety
     ///
-    /// As for [`Self::nonblocking`].
+    /// As for [`Self::make_nonblocking_call`].
     #[cfg(persistent)]
     #[inline(never)]
-    pub(crate) unsafe fn persistent(
+    pub(crate) unsafe fn make_persistent_call(
         &self,
         collective: UnservedCollective,
         request: Word,
         call: impl FnOnce() -> c_int,
     ) -> c_int {
-        let timed = self.make_call(call);
+        let timed = TimedCall::measure(self.is_timed, call);
         let mut calls = self.lock_calls();
-        calls.add_calls(collective, 0, timed.seconds);
+        calls.add_calls(collective, 0, timed.time);
         // SAFETY: the caller promises that the request is null or has been written by the call, if that has succeeded.
         if let Some(request) = unsafe { timed.returned_request(request) } {
             calls.expect(number(request), collective, RequestKind::Persistent);
@@ -152,7 +152,7 @@ impl Counts {
     ///
     /// `requests` is null or has `count` valid requests.
     #[inline(never)]
-    pub(crate) unsafe fn start(
+    pub(crate) unsafe fn make_starting_call(
         &self,
         count: c_int,
         requests: Requests,
@@ -162,9 +162,9 @@ impl Counts {
         let Some(given) = (unsafe { self.find_collectives(count, requests) }) else {
             return call();
         };
-        let timed = self.make_call(call);
+        let timed = TimedCall::measure(self.is_timed, call);
         let mut calls = self.lock_calls();
-        calls.start(&given, timed.seconds, timed.code == 0);
+        calls.start(&given, timed.time, timed.code == 0);
         timed.code
     }
 
@@ -175,7 +175,7 @@ impl Counts {
     /// `requests` is null or has `count` valid requests. A successful call has written what `completed` has the addresses
     /// of, as MPI says.
     #[inline(never)]
-    pub(crate) unsafe fn complete(
+    pub(crate) unsafe fn make_completing_call(
         &self,
         count: c_int,
         requests: Requests,
@@ -186,19 +186,19 @@ impl Counts {
         let Some(given) = (unsafe { self.find_collectives(count, requests) }) else {
             return call();
         };
-        let timed = self.make_call(call);
+        let timed = TimedCall::measure(self.is_timed, call);
         let back = CompletingCall::new(requests, completed, timed.code);
         let mut calls = self.lock_calls();
-        calls.complete(&given, timed.seconds, &back);
+        calls.complete(&given, timed.time, &back);
         timed.code
     }
 
     /// Makes a call that tests a request and leaves it as it is.
     #[inline(never)]
-    pub(crate) fn test(&self, request: Handle, call: impl FnOnce() -> c_int) -> c_int {
+    pub(crate) fn make_testing_call(&self, request: Handle, call: impl FnOnce() -> c_int) -> c_int {
         let mut request = request.request();
         // SAFETY: one request.
-        unsafe { self.complete(1, &raw mut request, Completed::None, call) }
+        unsafe { self.make_completing_call(1, &raw mut request, Completed::None, call) }
     }
 
     /// Makes a call that frees a request.
@@ -207,7 +207,11 @@ impl Counts {
     ///
     /// `request` is null or the address of a valid request.
     #[inline(never)]
-    pub(crate) unsafe fn free(&self, request: Requests, call: impl FnOnce() -> c_int) -> c_int {
+    pub(crate) unsafe fn make_freeing_call(
+        &self,
+        request: Requests,
+        call: impl FnOnce() -> c_int,
+    ) -> c_int {
         // SAFETY: the caller promises that `request` is null or the address of a request.
         let freed = unsafe { request.as_ref() }.map(|request| number(*request));
         let code = call();
@@ -259,22 +263,20 @@ pub(crate) unsafe fn given_numbers<'a>(
 /// The outcome of a call of the library.
 struct TimedCall {
     code: c_int,
-    seconds: f64,
-}
-
-impl Counts {
-    /// Makes a call, and measures its time if that is asked for.
-    fn make_call(&self, call: impl FnOnce() -> c_int) -> TimedCall {
-        let start = self.is_timed.then(Instant::now);
-        let code = call();
-        TimedCall {
-            code,
-            seconds: start.map_or(0.0, |start| start.elapsed().as_secs_f64()),
-        }
-    }
+    time: Duration,
 }
 
 impl TimedCall {
+    /// Makes a call, and measures its time if that is asked for.
+    fn measure(is_timed: bool, call: impl FnOnce() -> c_int) -> Self {
+        let start = is_timed.then(Instant::now);
+        let code = call();
+        Self {
+            code,
+            time: start.map_or(Duration::ZERO, |start| start.elapsed()),
+        }
+    }
+
     /// The request that a successful call has written to an address.
     ///
     /// # Safety
@@ -356,12 +358,12 @@ impl CompletingCall {
 
 impl GivenBack for CompletingCall {
     fn request_at(&self, place: usize) -> usize {
-        // SAFETY: made by a method `complete` from requests whose address is not null, and the place is that of one of them.
+        // SAFETY: made by a method `make_completing_call` from requests whose address is not null, and the place is that of one of them.
         number(unsafe { *self.requests.add(place) })
     }
 
     fn has_completed(&self, place: usize) -> bool {
-        // SAFETY: made by a method `complete`, by which a call that has failed has completed none.
+        // SAFETY: made by a method `make_completing_call`, by which a call that has failed has completed none.
         unsafe { self.completed.includes_place(place) }
     }
 }

@@ -9,7 +9,7 @@ use runtime::{Bridge, Creators};
 use crate::chain::{Link, chained};
 use crate::handle::Handle;
 use crate::lifetime::dispatcher;
-use crate::record::recorder;
+use crate::record::{Origin, recorder};
 
 type Comm = Handle;
 type Group = Handle;
@@ -24,12 +24,12 @@ type Size = isize;
 
 /// Defines functions that create something. What follows the arguments makes room for it: [`create_or_retry`] tries again,
 /// [`create_after_room`], [`create_with_room`] and [`create_across_groups`] give communicators of ours back before, and
-/// [`create_and_count`] only counts the call. After an arrow is the argument for a communicator that it makes, and how, for
-/// recordings.
+/// [`create_and_count`] only counts the call. After an arrow is the argument for a communicator that it makes, how, of which one, and
+/// with which tag, for recordings.
 macro_rules! creators {
     ($(
         $name:ident $profiling:ident $make:ident ($($argument:ident: $kind:ty),*)
-            $way:ident($($with:expr),*) $(=> $communicator:ident $made_by:ident)?;
+            $way:ident($($with:expr),*) $(=> $communicator:ident $made_by:ident($parent:ident $(, $tag:ident)?))?;
     )*) => {
         $(
             /// # Safety
@@ -45,9 +45,14 @@ macro_rules! creators {
                 let code = unsafe { $way($($with,)* || library($($argument,)*)) };
                 $(
                     if let Some(recorder) = recorder() {
-                        // SAFETY: the caller promises what MPI asks of the call, which writes the communicator if it
-                        // succeeds.
-                        unsafe { recorder.note_made(code, $communicator, MadeBy::$made_by) };
+                        let origin = Origin {
+                            made_by: MadeBy::$made_by,
+                            parent: $parent.communicator(),
+                            tag: tag!($($tag)?),
+                        };
+                        // SAFETY: the caller promises what MPI asks of the call, which is on a valid communicator and
+                        // writes the new one if it succeeds.
+                        unsafe { recorder.note_made(code, $communicator, origin) };
                     }
                 )?
                 code
@@ -64,33 +69,43 @@ macro_rules! creators {
     };
 }
 
+/// The tag of a call that is collective over a group only.
+macro_rules! tag {
+    () => {
+        None
+    };
+    ($tag:ident) => {
+        Some($tag)
+    };
+}
+
 creators! {
-    MPI_Comm_dup PMPI_Comm_dup dup (on: Comm, made: Made) create_or_retry(on, Creators::All, made) => made Dup;
+    MPI_Comm_dup PMPI_Comm_dup dup (on: Comm, made: Made) create_or_retry(on, Creators::All, made) => made Dup(on);
     MPI_Comm_dup_with_info PMPI_Comm_dup_with_info dup_with_info (on: Comm, info: Info, made: Made)
-        create_or_retry(on, Creators::All, made) => made Dup;
-    MPI_Comm_create PMPI_Comm_create create (on: Comm, group: Group, made: Made) create_or_retry(on, Creators::All, made) => made Create;
+        create_or_retry(on, Creators::All, made) => made Dup(on);
+    MPI_Comm_create PMPI_Comm_create create (on: Comm, group: Group, made: Made) create_or_retry(on, Creators::All, made) => made Create(on);
     MPI_Comm_create_group PMPI_Comm_create_group create_group (on: Comm, group: Group, tag: c_int, made: Made)
-        create_or_retry(on, Creators::Group(group.group()), made) => made Create;
+        create_or_retry(on, Creators::Group(group.group()), made) => made Create(on, tag);
     MPI_Comm_split PMPI_Comm_split split (on: Comm, color: c_int, key: c_int, made: Made)
-        create_or_retry(on, Creators::All, made) => made Split;
+        create_or_retry(on, Creators::All, made) => made Split(on);
     MPI_Comm_split_type PMPI_Comm_split_type split_type
-        (on: Comm, kind: c_int, key: c_int, info: Info, made: Made) create_after_room(on, made) => made Split;
+        (on: Comm, kind: c_int, key: c_int, info: Info, made: Made) create_after_room(on, made) => made Split(on);
     MPI_Comm_idup PMPI_Comm_idup idup (on: Comm, made: Made, request: Made) create_and_count(on);
     MPI_Intercomm_create PMPI_Intercomm_create intercomm_create
         (on: Comm, leader: c_int, peers: Comm, remote_leader: c_int, tag: c_int, made: Made)
-        create_across_groups(on, leader, peers, remote_leader, tag, made) => made Intercommunicator;
-    MPI_Intercomm_merge PMPI_Intercomm_merge merge (on: Comm, high: c_int, made: Made) create_after_room(on, made) => made Intercommunicator;
+        create_across_groups(on, leader, peers, remote_leader, tag, made) => made Intercommunicator(on);
+    MPI_Intercomm_merge PMPI_Intercomm_merge merge (on: Comm, high: c_int, made: Made) create_after_room(on, made) => made Intercommunicator(on);
     MPI_Cart_create PMPI_Cart_create cart_create
-        (on: Comm, dimensions: c_int, sizes: Flags, periods: Flags, reorder: c_int, made: Made) create_after_room(on, made) => made Topology;
-    MPI_Cart_sub PMPI_Cart_sub cart_sub (on: Comm, kept: Flags, made: Made) create_after_room(on, made) => made Topology;
+        (on: Comm, dimensions: c_int, sizes: Flags, periods: Flags, reorder: c_int, made: Made) create_after_room(on, made) => made Topology(on);
+    MPI_Cart_sub PMPI_Cart_sub cart_sub (on: Comm, kept: Flags, made: Made) create_after_room(on, made) => made Topology(on);
     MPI_Graph_create PMPI_Graph_create graph_create
-        (on: Comm, nodes: c_int, index: Flags, edges: Flags, reorder: c_int, made: Made) create_after_room(on, made) => made Topology;
+        (on: Comm, nodes: c_int, index: Flags, edges: Flags, reorder: c_int, made: Made) create_after_room(on, made) => made Topology(on);
     MPI_Dist_graph_create PMPI_Dist_graph_create dist_graph_create
         (on: Comm, nodes: c_int, sources: Flags, degrees: Flags, destinations: Flags, weights: Flags, info: Info,
-         reorder: c_int, made: Made) create_after_room(on, made) => made Topology;
+         reorder: c_int, made: Made) create_after_room(on, made) => made Topology(on);
     MPI_Dist_graph_create_adjacent PMPI_Dist_graph_create_adjacent dist_graph_create_adjacent
         (on: Comm, in_degree: c_int, sources: Flags, source_weights: Flags, out_degree: c_int, destinations: Flags,
-         destination_weights: Flags, info: Info, reorder: c_int, made: Made) create_after_room(on, made) => made Topology;
+         destination_weights: Flags, info: Info, reorder: c_int, made: Made) create_after_room(on, made) => made Topology(on);
     MPI_Comm_spawn PMPI_Comm_spawn spawn
         (command: Text, words: Texts, most: c_int, info: Info, root: c_int, on: Comm, made: Made, codes: *mut c_int)
         create_after_room(on, made);

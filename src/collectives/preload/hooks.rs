@@ -118,9 +118,11 @@ macro_rules! intercept {
                     unsafe {
                         match recorder() {
                             None => pass(library, $($argument,)* $communicator),
-                            Some(recorder) => recorder.regular($communicator, raw($($argument),*), || {
-                                pass(library, $($argument,)* $communicator)
-                            }),
+                            Some(recorder) => recorder.make_regular_call(
+                                $communicator,
+                                raw($($argument),*),
+                                || pass(library, $($argument,)* $communicator),
+                            ),
                         }
                     }
                 }
@@ -235,7 +237,7 @@ macro_rules! intercept_irregular {
                                     let ($($argument,)*) = ($(own!($kind $argument),)*);
                                     $call
                                 };
-                                recorder.irregular($communicator, call, || {
+                                recorder.make_irregular_call($communicator, call, || {
                                     pass(library, $($argument,)* $communicator)
                                 })
                             }

@@ -388,6 +388,7 @@ fn summary_text(dispatcher: &Dispatcher, summary: &CallSummary) -> String {
     lines.extend(
         NOT_NONBLOCKING
             .get()
+            .filter(|_| dispatcher.wants_nonblocking())
             .map(|reason| describe_refusal(*reason)),
     );
     match dispatcher.replacements() {

@@ -46,16 +46,17 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use exec::constants::{MPI_Comm, in_place};
 use exec::{RawBlocks, RawCall, RawIrregularCall, RawTypes};
 use mpi::ffi;
-use profile::{Form, MadeBy};
+use profile::Form;
 use runtime::RequestTracker;
 use schedule::Collective;
 
 use crate::handle::Handle;
 use clock::node_now;
-use communicators::{CommunicatorRecord, Communicators};
+use communicators::{CommunicatorRecord, Communicators, UnknownOrigins};
 use memory::{ROWS, ReadSample, Region, SAMPLES};
 use shapes::{CallArguments, NamedHandles, waits_for_all};
 
+pub(crate) use communicators::Origin;
 pub(crate) use ending::{finish_recording, write_part_at_exit};
 pub(crate) use library::{add_on_first, broadcast};
 pub(crate) use positions::{Positions, positions_of};
@@ -122,6 +123,7 @@ struct RecordedCall {
 #[derive(Debug)]
 struct OwnState {
     communicators: Communicators,
+    unknown: UnknownOrigins,
     named: NamedHandles,
     sampling: Box<[RowSampling; ROWS]>,
     requests: RequestTracker<RecordedCall>,
@@ -156,9 +158,26 @@ impl Span {
     fn nanoseconds(self) -> u64 {
         self.end.saturating_sub(self.start)
     }
+}
 
-    fn seconds(self) -> f64 {
-        self.nanoseconds() as f64 / 1e9
+/// A call of the program that has been made.
+#[derive(Clone, Copy, Debug)]
+struct MadeCall {
+    code: c_int,
+    span: Span,
+}
+
+impl MadeCall {
+    /// Makes a call and measures its time.
+    #[inline(always)]
+    fn measure(make: impl FnOnce() -> c_int) -> Self {
+        let start = node_now();
+        let code = make();
+        let end = node_now();
+        Self {
+            code,
+            span: Span { start, end },
+        }
     }
 }
 
@@ -170,7 +189,7 @@ impl Recorder {
     ///
     /// The arguments are what MPI asks of the call.
     #[inline(never)]
-    pub(crate) unsafe fn regular(
+    pub(crate) unsafe fn make_regular_call(
         &self,
         on: Handle,
         call: RawCall,
@@ -180,7 +199,7 @@ impl Recorder {
         let describe = |named: &mut NamedHandles, communicator: &CommunicatorRecord| unsafe {
             regular_arguments(&call, named, communicator)
         };
-        self.timed(on, describe, make)
+        self.make_recorded_call(on, describe, make)
     }
 
     /// Makes a blocking collective of the irregular ones.
@@ -189,7 +208,7 @@ impl Recorder {
     ///
     /// The arguments are what MPI asks of the call.
     #[inline(never)]
-    pub(crate) unsafe fn irregular(
+    pub(crate) unsafe fn make_irregular_call(
         &self,
         on: Handle,
         call: RawIrregularCall,
@@ -199,12 +218,12 @@ impl Recorder {
         let describe = |named: &mut NamedHandles, communicator: &CommunicatorRecord| unsafe {
             irregular_arguments(&call, named, communicator)
         };
-        self.timed(on, describe, make)
+        self.make_recorded_call(on, describe, make)
     }
 
     /// Makes a blocking call and records it.
     #[inline(always)]
-    fn timed(
+    fn make_recorded_call(
         &self,
         on: Handle,
         describe: impl FnOnce(&mut NamedHandles, &CommunicatorRecord) -> CallArguments,
@@ -213,24 +232,18 @@ impl Recorder {
         if IS_INSIDE.replace(true) {
             return make();
         }
-        let start = node_now();
-        let code = make();
-        let span = Span {
-            start,
-            end: node_now(),
-        };
-        self.record_call(on.communicator(), span, code, describe);
+        let made = MadeCall::measure(make);
+        self.record_call(on.communicator(), made, describe);
         IS_INSIDE.set(false);
-        code
+        made.code
     }
 
-    /// Records a call that has been made with this outcome, and returns what it counts for.
+    /// Records a call that has been made, and returns what it counts for.
     #[inline(always)]
     fn record_call(
         &self,
         on: MPI_Comm,
-        span: Span,
-        code: c_int,
+        made: MadeCall,
         describe: impl FnOnce(&mut NamedHandles, &CommunicatorRecord) -> CallArguments,
     ) -> Option<RecordedCall> {
         // SAFETY: a constant of the library.
@@ -238,10 +251,11 @@ impl Recorder {
             return None;
         }
         let region = self.group.own_region();
+        let MadeCall { code, span } = made;
         let recorded = self.with_own_state(|own| {
             if code != 0 {
                 // Whatever the library has refused, it may refuse again, by an error handler that ends the program.
-                add_to_row(region, OTHERS, span, 1, 0);
+                add_to_row(region, OTHERS, span.nanoseconds(), 1, 0);
                 return None;
             }
             // SAFETY: the program's call has succeeded on this communicator, which is not null and so valid.
@@ -251,9 +265,10 @@ impl Recorder {
             let bytes = arguments.bytes.unwrap_or(0);
             // What creates a persistent collective is none yet: each start is one.
             let calls = u64::from(arguments.form != Form::Persistent);
-            add_to_row(region, row, span, calls, calls * bytes);
-            let identity = communicator.identity;
-            if arguments.form == Form::Blocking && identity != 0 {
+            add_to_row(region, row, span.nanoseconds(), calls, calls * bytes);
+            if arguments.form == Form::Blocking
+                && let Some(identity) = communicator.identify(&mut own.unknown)
+            {
                 communicator.calls += 1;
                 if waits_for_all(arguments.collective) {
                     let sample = ReadSample {
@@ -285,8 +300,8 @@ impl Recorder {
     ///
     /// # Safety
     ///
-    /// `made` is null or was written by the call, if that has succeeded.
-    pub(crate) unsafe fn note_made(&self, code: c_int, made: *const Handle, made_by: MadeBy) {
+    /// `made` is null or was written by the call, if that has succeeded; the origin's communicator is then valid.
+    pub(crate) unsafe fn note_made(&self, code: c_int, made: *const Handle, origin: Origin) {
         if code != 0 || made.is_null() {
             return;
         }
@@ -299,8 +314,9 @@ impl Recorder {
         }
         let region = self.group.own_region();
         self.with_own_state(|own| {
-            // SAFETY: the library has just made it.
-            unsafe { own.communicators.find_or_add(made, made_by, region) };
+            let communicators = &mut own.communicators;
+            // SAFETY: the library has just made it of the other one.
+            unsafe { communicators.add_made(made, origin, &mut own.unknown, region) };
         });
     }
 
@@ -361,9 +377,8 @@ fn find_row(region: &Region, key: u64) -> usize {
 }
 
 #[inline]
-fn add_to_row(region: &Region, row: usize, span: Span, calls: u64, bytes: u64) {
+fn add_to_row(region: &Region, row: usize, nanoseconds: u64, calls: u64, bytes: u64) {
     let row = &region.rows[row];
-    let nanoseconds = span.nanoseconds();
     row.calls.increase(calls);
     row.nanoseconds.increase(nanoseconds);
     row.bytes.increase(bytes);

@@ -104,27 +104,27 @@ macro_rules! call_library {
 }
 
 given_requests! {
-    MPI_Wait PMPI_Wait wait (requests: Requests, status: Word) complete(1, requests, Completed::All) waiting wait;
+    MPI_Wait PMPI_Wait wait (requests: Requests, status: Word) make_completing_call(1, requests, Completed::All) waiting wait;
     MPI_Waitany PMPI_Waitany wait_any (count: c_int, requests: Requests, index: Word, status: Word)
-        complete(count, requests, Completed::One { index }) waiting wait_any;
+        make_completing_call(count, requests, Completed::One { index }) waiting wait_any;
     MPI_Waitall PMPI_Waitall wait_all (count: c_int, requests: Requests, statuses: Word)
-        complete(count, requests, Completed::All) waiting wait_all;
+        make_completing_call(count, requests, Completed::All) waiting wait_all;
     MPI_Waitsome PMPI_Waitsome wait_some
         (count: c_int, requests: Requests, completed: Word, indices: Word, statuses: Word)
-        complete(count, requests, Completed::Some { count: completed, indices }) waiting wait_some;
+        make_completing_call(count, requests, Completed::Some { count: completed, indices }) waiting wait_some;
     MPI_Test PMPI_Test test (requests: Requests, flag: Word, status: Word)
-        complete(1, requests, Completed::AllIf { flag }) tested;
+        make_completing_call(1, requests, Completed::AllIf { flag }) tested;
     MPI_Testany PMPI_Testany test_any (count: c_int, requests: Requests, index: Word, flag: Word, status: Word)
-        complete(count, requests, Completed::OneIf { index, flag }) tested;
+        make_completing_call(count, requests, Completed::OneIf { index, flag }) tested;
     MPI_Testall PMPI_Testall test_all (count: c_int, requests: Requests, flag: Word, statuses: Word)
-        complete(count, requests, Completed::AllIf { flag }) tested;
+        make_completing_call(count, requests, Completed::AllIf { flag }) tested;
     MPI_Testsome PMPI_Testsome test_some
         (count: c_int, requests: Requests, completed: Word, indices: Word, statuses: Word)
-        complete(count, requests, Completed::Some { count: completed, indices }) tested;
-    MPI_Request_get_status PMPI_Request_get_status get_status (request: Handle, flag: Word, status: Word) test(request) tested;
-    MPI_Request_free PMPI_Request_free free (request: Requests) free(request) freed free_request;
-    MPI_Start PMPI_Start start (request: Requests) start(1, request) passed;
-    MPI_Startall PMPI_Startall start_all (count: c_int, requests: Requests) start(count, requests) passed;
+        make_completing_call(count, requests, Completed::Some { count: completed, indices }) tested;
+    MPI_Request_get_status PMPI_Request_get_status get_status (request: Handle, flag: Word, status: Word) make_testing_call(request) tested;
+    MPI_Request_free PMPI_Request_free free (request: Requests) make_freeing_call(request) freed free_request;
+    MPI_Start PMPI_Start start (request: Requests) make_starting_call(1, request) passed;
+    MPI_Startall PMPI_Startall start_all (count: c_int, requests: Requests) make_starting_call(count, requests) passed;
 }
 
 /// The address of the MPI library's function with this name for profiling, if it has been found.

@@ -15,10 +15,11 @@ use crate::counts::{Word, counts};
 use crate::nonblocking::{served_collective, start};
 use crate::record::{Positions, UnservedCall, positions_of, recorder};
 
-/// Defines the functions of collectives of one form, which is a method of [`crate::counts::Counts`].
+/// Defines the functions of collectives of one form, whose calls a method of [`crate::counts::Counts`] and one of the
+/// recorder make.
 macro_rules! unserved {
     (
-        $form:ident:
+        $form:ident by $method:ident:
         $(
             $ours:ident $reason:ident $arguments:tt $names:tt $([$large:ident $large_profiling:ident])?;
         )*
@@ -34,7 +35,7 @@ macro_rules! unserved {
 
                 const POSITIONS: Positions = positions_of(stringify!($ours));
 
-                serve_by!($form false $arguments);
+                serve_by!($form $method false $arguments);
                 functions!($names $arguments);
 
                 $(
@@ -44,7 +45,7 @@ macro_rules! unserved {
 
                         const POSITIONS: Positions = super::POSITIONS.with_large_counts();
 
-                        serve_by!($form true $arguments);
+                        serve_by!($form $method true $arguments);
                         functions!([$large $large_profiling] $arguments);
                     }
                 )?
@@ -64,7 +65,7 @@ macro_rules! unserved {
 
 /// Defines the function that makes a call of one collective, which may have large counts.
 macro_rules! serve_by {
-    ($form:ident $is_large:literal ($($argument:ident)*; $last:ident)) => {
+    ($form:ident $method:ident $is_large:literal ($($argument:ident)*; $last:ident)) => {
         /// # Safety
         ///
         /// As MPI asks of the call; `library` is the MPI library's function for it.
@@ -79,7 +80,7 @@ macro_rules! serve_by {
             unsafe {
                 let count_and_pass = || match counts() {
                     None => library($($argument,)* $last),
-                    Some(counts) => counts.$form(COLLECTIVE, $last, || library($($argument,)* $last)),
+                    Some(counts) => counts.$method(COLLECTIVE, $last, || library($($argument,)* $last)),
                 };
                 let start_or_pass = || start_or!(
                     $form $is_large ([$($argument),*] $last) count_and_pass()
@@ -91,7 +92,7 @@ macro_rules! serve_by {
                     positions: POSITIONS,
                     words: &[$($argument),*],
                 };
-                recorder.$form(&call, $last, start_or_pass)
+                recorder.$method(&call, $last, start_or_pass)
             }
         }
     };
@@ -138,7 +139,7 @@ macro_rules! second {
 }
 
 unserved! {
-    blocking:
+    blocking by make_blocking_call:
     neighbor_allgather Neighbourhood (a b c d e f; on) [MPI_Neighbor_allgather PMPI_Neighbor_allgather]
         [MPI_Neighbor_allgather_c PMPI_Neighbor_allgather_c];
     neighbor_allgatherv Neighbourhood (a b c d e f g; on) [MPI_Neighbor_allgatherv PMPI_Neighbor_allgatherv]
@@ -156,7 +157,7 @@ pub(crate) mod nonblocking {
     use super::*;
 
     unserved! {
-        nonblocking:
+        nonblocking by make_nonblocking_call:
         ibarrier Nonblocking (a; request) [MPI_Ibarrier PMPI_Ibarrier];
         ibcast Nonblocking (a b c d e; request) [MPI_Ibcast PMPI_Ibcast] [MPI_Ibcast_c PMPI_Ibcast_c];
         igather Nonblocking (a b c d e f g h; request) [MPI_Igather PMPI_Igather] [MPI_Igather_c PMPI_Igather_c];
@@ -200,7 +201,7 @@ pub(crate) mod persistent {
     use super::*;
 
     unserved! {
-        persistent:
+        persistent by make_persistent_call:
         barrier_init Persistent (a b; request) [MPI_Barrier_init PMPI_Barrier_init];
         bcast_init Persistent (a b c d e f; request) [MPI_Bcast_init PMPI_Bcast_init] [MPI_Bcast_init_c PMPI_Bcast_init_c];
         gather_init Persistent (a b c d e f g h i; request) [MPI_Gather_init PMPI_Gather_init]

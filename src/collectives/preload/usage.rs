@@ -14,7 +14,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use capi::print_warning;
 use exec::constants::MPI_Comm;
@@ -194,7 +194,7 @@ const fn place_of(collective: usize, by: CarriedOutBy) -> usize {
 /// What this rank adds to the sums: all numbers of calls, then the nanoseconds, then 1 if these were measured.
 fn numbers_of_rank(dispatcher: &Dispatcher, summary: &CallSummary, is_timed: bool) -> Vec<u64> {
     let mut numbers = vec![0_u64; 2 * NUMBERS + 1];
-    let mut add = |name: &str, by, calls: u64, seconds: f64| {
+    let mut add = |name: &str, by, calls: u64, time: Duration| {
         // MPI has every collective that is intercepted.
         let Some(collective) = collective_number(name) else {
             return;
@@ -204,12 +204,12 @@ fn numbers_of_rank(dispatcher: &Dispatcher, summary: &CallSummary, is_timed: boo
             *number += calls;
         }
         if let Some(number) = numbers.get_mut(NUMBERS + place) {
-            *number += (seconds * 1e9) as u64;
+            *number += u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
         }
     };
     for row in &summary.rows {
         let by = carried_out_by(row, dispatcher);
-        add(&row.name(), by, row.calls, row.seconds);
+        add(&row.name(), by, row.calls, row.time);
     }
     for row in &summary.unserved {
         let by = match row.collective.reason {
@@ -217,7 +217,7 @@ fn numbers_of_rank(dispatcher: &Dispatcher, summary: &CallSummary, is_timed: boo
             UnservedReason::Persistent => CarriedOutBy::Persistent,
             UnservedReason::Neighbourhood => CarriedOutBy::Neighbourhood,
         };
-        add(row.collective.name, by, row.calls, row.seconds);
+        add(row.collective.name, by, row.calls, row.time);
     }
     if let Some(number) = numbers.last_mut() {
         *number = u64::from(is_timed);
@@ -240,7 +240,7 @@ fn carried_out_by(row: &SummaryRow, dispatcher: &Dispatcher) -> CarriedOutBy {
         }
         FallbackReason::Default | FallbackReason::NoRules => CarriedOutBy::Default,
         FallbackReason::Native => CarriedOutBy::Native,
-        FallbackReason::Unsuited => CarriedOutBy::Unsuited,
+        FallbackReason::Unsuited | FallbackReason::Scratch => CarriedOutBy::Unsuited,
         FallbackReason::Unordered => CarriedOutBy::Unordered,
         FallbackReason::Descending => CarriedOutBy::Descending,
         FallbackReason::Undefined { .. } => CarriedOutBy::Undefined,

@@ -21,7 +21,7 @@ use vocabulary::{CommShape, RankOrder};
 use crate::agree::{is_first, is_same, maximum_over_ranks};
 use crate::attach::SilencedCommunicator;
 use crate::attribute::Attributes;
-use crate::nonblocking::{Progress, seconds_in_steps};
+use crate::nonblocking::{Progress, time_in_steps};
 use crate::place::{is_oversubscribed, world_ranks};
 use crate::state::{
     AttachContext, Attached, CommunicatorMeans, NetworkCheck, Reasons, State, pass_on_all,
@@ -359,9 +359,9 @@ impl Dispatcher {
                 row.calls = counter.calls();
             }
         }
-        for (row, seconds) in seconds_in_steps() {
+        for (row, time) in time_in_steps() {
             if let Some(row) = summary.rows.get_mut(row) {
-                row.seconds += seconds;
+                row.time += time;
             }
         }
         summary

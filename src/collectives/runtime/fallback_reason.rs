@@ -36,6 +36,9 @@ pub enum FallbackReason {
     /// The vector has 2 GiB or more.
     #[error("default (2 GiB or more)")]
     TooLarge,
+    /// The table's choice would keep the data of many ranks on one of them, more than was measured.
+    #[error("default (the table's choice needs too much memory)")]
+    Scratch,
     /// The arguments are wrong, and the library will report that. Only this rank may have this reason.
     #[error("default (wrong arguments)")]
     Invalid,

@@ -21,8 +21,9 @@ use mpi::ffi;
 use schedule::{Collective, Parameter};
 use table::OperatorClass;
 use table::dispatch::{Choice, CommunicatorRules};
-use vocabulary::{Candidate, Parameters, Through};
+use vocabulary::{Candidate, Through};
 
+use crate::chosen::AskedRules;
 use crate::plan::KEPT_BYTES;
 use crate::predefined::PredefinedTypes;
 use crate::serve::{Refused, ServedCall, call_error_handler, left_to_library, why_all_passed};
@@ -315,16 +316,16 @@ impl Dispatcher {
                     .answers
                     .is_wrong_irregular(call, asking, &self.attributes)
             {
-                let row = self.passed_row(collective, FallbackReason::Invalid);
-                return Some(left_to_library(row, &self.row_counter(row)));
+                let left = &mut (*state).left;
+                return Some(self.leave_call(left, collective, FallbackReason::Invalid));
             }
             if (*state).awaited > 0 {
                 let bytes = common_bytes(call, (*state).ranks, &mut (*state).predefined);
                 let more = bytes.saturating_add(BYTES_OF_A_CALL);
                 (*state).awaited = (*state).awaited.saturating_sub(more);
                 if (*state).awaited > 0 {
-                    let row = self.passed_row(collective, FallbackReason::FirstCalls);
-                    return Some(left_to_library(row, &self.row_counter(row)));
+                    let left = &mut (*state).left;
+                    return Some(self.leave_call(left, collective, FallbackReason::FirstCalls));
                 }
                 self.attach_state(state);
             }
@@ -362,8 +363,7 @@ impl Dispatcher {
         // SAFETY: the caller promises what MPI asks of the call.
         let bytes = unsafe { common_bytes(call, state.ranks, &mut state.predefined) };
         if let Some(reason) = size_refusal(collective, bytes) {
-            let row = self.passed_row(collective, reason);
-            return Some(left_to_library(row, &self.row_counter(row)));
+            return Some(self.leave_call(&mut state.left, collective, reason));
         }
         let choice = attached
             .rules
@@ -378,8 +378,7 @@ impl Dispatcher {
         // Which plans there are depends on this rank's earlier calls, so they must not decide.
         match why_not_ours(choice, attached.private.as_ref()) {
             Some(Refused::PassedOn(reason)) => {
-                let row = self.passed_row(collective, reason);
-                return Some(left_to_library(row, &self.row_counter(row)));
+                return Some(self.leave_call(&mut state.left, collective, reason));
             }
             Some(Refused::Unprepared) => return None,
             Some(Refused::Failed(_)) | None => {}
@@ -478,19 +477,14 @@ impl Dispatcher {
         choice: &Choice,
         bytes: u64,
     ) -> Result<(Option<Box<IrregularCall>>, usize, f64), Refused> {
-        let (collective, class) = (key.collective, OperatorClass::Commutative);
-        let (version, rules) = (&attached.version, &attached.rules);
-        let (algorithm, parameters): (_, &Parameters) = match &choice.candidate {
-            Candidate::Ours {
-                algorithm,
-                parameters,
-            } => (algorithm, parameters),
-            Candidate::Default => {
-                return Err(version.why_default(rules, collective, class, bytes).into());
-            }
-            _ => return Err(FallbackReason::Native.into()),
+        let asked = AskedRules {
+            version: &attached.version,
+            rules: &attached.rules,
+            collective: key.collective,
+            class: OperatorClass::Commutative,
+            bytes,
         };
-        let algorithm = schedule::find_algorithm(algorithm).ok_or(FallbackReason::Unsuited)?;
+        let chosen = asked.find_algorithm(choice)?;
         let Some(private) = &attached.private else {
             return Err(Refused::Unprepared);
         };
@@ -502,26 +496,21 @@ impl Dispatcher {
         // Nothing has been sent yet, so the library can still take over.
         let prepared = catch_unwind(AssertUnwindSafe(|| {
             IrregularCall::new(
-                algorithm,
-                parameters,
+                chosen.algorithm,
+                chosen.parameters,
                 shape,
                 &private.communicator,
                 self.wait,
             )
         }));
         let ours = prepared.map_err(|_| FallbackReason::Unsuited)??;
-        let matched = rules.shape_match(collective, class);
-        let (name, by) = if matched.is_stand_in() {
-            (format!("{} ({matched})", choice.candidate), By::Nearest)
-        } else {
-            (choice.candidate.to_string(), By::Table)
-        };
-        let gain_seconds = if collective.decides_by_size() {
-            version.gain_seconds(rules, collective, class, bytes)
+        let (name, by) = chosen.describe();
+        let gain_seconds = if key.collective.decides_by_size() {
+            chosen.gain_seconds()
         } else {
             0.0
         };
-        let row = self.summary_row(collective, &name, by, parameters.through);
+        let row = self.summary_row(key.collective, &name, by, chosen.parameters.through);
         Ok((Some(Box::new(ours)), row, gain_seconds))
     }
 
@@ -545,9 +534,9 @@ impl Dispatcher {
                 _ => 0,
             };
             if let Some(start) = start {
-                let seconds = start.elapsed().as_secs_f64();
+                let time = start.elapsed();
                 let row = &mut lock(&self.summary).rows[served.row];
-                row.seconds += seconds;
+                row.time += time;
                 row.expected_gain_seconds += served.gain_seconds;
             }
             match served.outcome {

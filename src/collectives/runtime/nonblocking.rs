@@ -113,7 +113,7 @@ static CALLS: Mutex<CallsUnderWay> = Mutex::new(CallsUnderWay {
     calls: Vec::new(),
     freed_datatypes: Vec::new(),
     freed_operators: Vec::new(),
-    seconds: BTreeMap::new(),
+    times: BTreeMap::new(),
 });
 
 /// How nonblocking calls that are under way advance.
@@ -218,8 +218,8 @@ struct CallsUnderWay {
     /// Datatypes and operators that the program has freed while calls use them.
     freed_datatypes: Vec<MPI_Datatype>,
     freed_operators: Vec<MPI_Op>,
-    /// The time in seconds in steps of calls, by rows of the summary.
-    seconds: BTreeMap<usize, f64>,
+    /// The time in steps of calls, by rows of the summary.
+    times: BTreeMap<usize, Duration>,
 }
 
 // SAFETY: handles and addresses, which one thread at a time uses: programs whose threads call MPI at the same time are not
@@ -300,9 +300,9 @@ pub fn finish_calls() {
     });
 }
 
-/// The time in seconds in steps of calls, by rows of the summary.
-pub(crate) fn seconds_in_steps() -> BTreeMap<usize, f64> {
-    with_calls(|calls| calls.seconds.clone()).unwrap_or_default()
+/// The time in steps of calls, by rows of the summary.
+pub(crate) fn time_in_steps() -> BTreeMap<usize, Duration> {
+    with_calls(|calls| calls.times.clone()).unwrap_or_default()
 }
 
 /// Does something with the calls under way; nothing in the middle of something else that does.
@@ -346,7 +346,7 @@ impl CallsUnderWay {
         let timed = call.timed_row.map(|row| (row, Instant::now()));
         let advanced = call.call.advance();
         if let Some((row, start)) = timed {
-            *self.seconds.entry(row).or_default() += start.elapsed().as_secs_f64();
+            *self.times.entry(row).or_default() += start.elapsed();
         }
         let code = match advanced {
             Ok(false) => return false,
@@ -449,7 +449,9 @@ impl Dispatcher {
         communicator: MPI_Comm,
         is_called: bool,
     ) -> Result<(), NotNonblocking> {
-        if !self.force.nonblocking && !self.versions.first().has_nonblocking_rules() {
+        // A table that is read again may have such rules although the first one has none.
+        let is_wanted = self.force.nonblocking || self.versions.may_have_nonblocking_rules();
+        if !is_wanted {
             return Ok(());
         }
         if self.is_multiple {
@@ -478,6 +480,11 @@ impl Dispatcher {
             }
         }
         Ok(())
+    }
+
+    /// Whether the settings, or the table that this rank used last, ask for nonblocking collectives of ours.
+    pub fn wants_nonblocking(&self) -> bool {
+        self.force.nonblocking || self.versions.last().has_nonblocking_rules()
     }
 
     /// Whether the settings ask for nonblocking collectives to follow the rules of blocking ones.

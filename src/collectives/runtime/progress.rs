@@ -3,7 +3,7 @@
 //! Open MPI calls registered functions whenever it makes progress. `libcolltune.so` registers its own, since it finds the
 //! library's functions in another way.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::sync::OnceLock;
 
 use crate::nonblocking::advance_calls;
@@ -21,13 +21,10 @@ extern "C" fn take_steps() -> c_int {
 /// Lets the library take steps of nonblocking calls of ours whenever it makes progress, from the first call on. Returns whether
 /// it does. MPI is initialised.
 pub(crate) fn register_steps() -> bool {
-    unsafe extern "C" {
-        fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
-    }
     static IS_REGISTERED: OnceLock<bool> = OnceLock::new();
     *IS_REGISTERED.get_or_init(|| {
-        // SAFETY: a null handle is `RTLD_DEFAULT`, all libraries of the program; the name ends with a zero byte.
-        let address = unsafe { dlsym(std::ptr::null_mut(), REGISTER.as_ptr()) };
+        // SAFETY: the name ends with a zero byte.
+        let address = unsafe { libc::dlsym(libc::RTLD_DEFAULT, REGISTER.as_ptr()) };
         if address.is_null() {
             return false;
         }
@@ -35,7 +32,7 @@ pub(crate) fn register_steps() -> bool {
         // library is initialised; the callback stays, and does nothing when no call is under way.
         unsafe {
             let register: unsafe extern "C" fn(ProgressCallback) -> c_int =
-                std::mem::transmute(address);
+                std::mem::transmute::<*mut c_void, _>(address);
             register(take_steps) == 0
         }
     })

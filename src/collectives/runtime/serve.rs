@@ -11,10 +11,11 @@ use exec::{ApplicationCall, ExecError, OperatorHandle, PartCounts, RawCall, is_n
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
-use vocabulary::{Candidate, Parameters, Through};
+use vocabulary::{Parameters, Through};
 
 use crate::arguments::{call_length, executor_arguments, measured_elements};
 use crate::call::{CallKey, significant};
+use crate::chosen::AskedRules;
 use crate::plan::{Plan, Way};
 use crate::state::{Attached, PassedCalls, PassedElements, PrivateCommunicator, Reasons, State};
 use crate::threads::{CallCounter, lock};
@@ -189,8 +190,7 @@ impl Dispatcher {
             let reason = self
                 .answers
                 .why_not(asked_call(state, call), &self.attributes)?;
-            let row = self.passed_row(call.collective, reason);
-            let calls = self.row_counter(row);
+            let (row, calls) = self.left_row(&mut state.left, call.collective, reason);
             let served = left_to_library(row, &calls);
             // Other reasons may no longer hold when the same handles are used again: a datatype may be committed.
             if let (FallbackReason::Undefined { .. }, Ok(attached)) = (reason, &mut state.attached)
@@ -240,8 +240,8 @@ impl Dispatcher {
             let more = bytes.saturating_add(BYTES_OF_A_CALL);
             (*state).awaited = (*state).awaited.saturating_sub(more);
             if (*state).awaited > 0 {
-                let row = self.passed_row(call.collective, FallbackReason::FirstCalls);
-                return Some(left_to_library(row, &self.row_counter(row)));
+                let left = &mut (*state).left;
+                return Some(self.leave_call(left, call.collective, FallbackReason::FirstCalls));
             }
             self.attach_state(state);
         }
@@ -269,9 +269,9 @@ impl Dispatcher {
                 _ => 0,
             };
             if let Some(start) = start {
-                let seconds = start.elapsed().as_secs_f64();
+                let time = start.elapsed();
                 let row = &mut lock(&self.summary).rows[served.row];
-                row.seconds += seconds;
+                row.time += time;
                 row.expected_gain_seconds += served.gain_seconds;
             }
             match served.outcome {
@@ -506,18 +506,14 @@ impl Dispatcher {
                 .nonblocking_rules(attached, collective)
                 .ok_or(FallbackReason::NoRules)?,
         };
-        let choice = rules.decide(collective, class, bytes);
-        let (algorithm, parameters) = match &choice.candidate {
-            Candidate::Ours {
-                algorithm,
-                parameters,
-            } => (algorithm, parameters),
-            Candidate::Default => {
-                return Err(version.why_default(rules, collective, class, bytes).into());
-            }
-            _ => return Err(FallbackReason::Native.into()),
+        let asked = AskedRules {
+            version,
+            rules,
+            collective,
+            class,
+            bytes,
         };
-        let algorithm = schedule::find_algorithm(algorithm).ok_or(FallbackReason::Unsuited)?;
+        let chosen = asked.find_algorithm(asked.choice())?;
         let counts: Vec<u64> = counts.iter().map(|count| count as u64).collect();
         // SAFETY: the caller promises valid handles and committed datatypes; a plan is used again only while the
         // program's own handles in it are there (`UserHandles`).
@@ -526,10 +522,10 @@ impl Dispatcher {
             return Err(Refused::Unprepared);
         };
         let parameters = match form {
-            CallForm::Blocking => Cow::Borrowed(parameters),
+            CallForm::Blocking => Cow::Borrowed(chosen.parameters),
             CallForm::Nonblocking => Cow::Owned(Parameters {
                 through: Through::Mpi,
-                ..parameters.clone()
+                ..chosen.parameters.clone()
             }),
         };
         if let (Through::Shared, Some(reason)) = (parameters.through, private.lacking) {
@@ -538,7 +534,7 @@ impl Dispatcher {
         // Nothing has been sent yet, so the library can still take over.
         let prepared = catch_unwind(AssertUnwindSafe(|| {
             ApplicationCall::new(
-                algorithm,
+                chosen.algorithm,
                 &parameters,
                 &arguments,
                 key.is_in_place(),
@@ -547,19 +543,14 @@ impl Dispatcher {
             )
         }));
         let ours = prepared.map_err(|_| FallbackReason::Unsuited)??;
-        let matched = rules.shape_match(collective, class);
-        let (name, by) = if !matched.is_stand_in() {
-            (choice.candidate.to_string(), By::Table)
-        } else {
-            (format!("{} ({matched})", choice.candidate), By::Nearest)
-        };
+        let (name, by) = chosen.describe();
         Ok(Decided {
             bytes: ours.kept_bytes(),
             call: ours,
             name,
             by,
             through: parameters.through,
-            gain_seconds: version.gain_seconds(rules, collective, class, bytes),
+            gain_seconds: chosen.gain_seconds(),
         })
     }
 
@@ -618,8 +609,8 @@ impl From<ExecError> for Refused {
         use ExecError::{
             CommunicatorLost, Extent, LeftToLibrary, Lengths, MessageLength, Mpi, NativeParameters,
             NoChannels, NoComponentReport, NoOperator, NoSuchNative, NoSuchOperation, NoVariable,
-            NotForced, NotInPlace, NotNonblocking, NotServing, Packing, Shadowed, TooLarge, Tool,
-            UnknownAlgorithm, Unsupported,
+            NotForced, NotInPlace, NotNonblocking, NotServing, Packing, Scratch, Shadowed,
+            TooLarge, Tool, UnknownAlgorithm, Unsupported,
         };
         match error {
             // The library failed, perhaps only here.
@@ -637,6 +628,7 @@ impl From<ExecError> for Refused {
             }
             // The length and the datatype are equal on all ranks.
             TooLarge { .. } => Self::PassedOn(FallbackReason::TooLarge),
+            Scratch { .. } => Self::PassedOn(FallbackReason::Scratch),
             Extent { .. } => Self::PassedOn(FallbackReason::Descending),
             // These follow from the table, the communicator, and arguments that are equal on all ranks: the algorithm
             // and its parameters,

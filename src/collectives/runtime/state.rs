@@ -16,6 +16,7 @@ use crate::FallbackReason;
 use crate::agree::{maximum_over_ranks, rank_and_size};
 use crate::arguments::measured_elements;
 use crate::irregular::{IrregularPlan, LeftTotals};
+use crate::left::LeftRows;
 use crate::nonblocking::ReadyCalls;
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
@@ -45,6 +46,8 @@ pub(crate) struct State {
     pub(crate) passed: [Option<PassedCalls>; Collective::ALL.len()],
     /// The predefined datatypes that irregular collectives have used.
     pub(crate) predefined: PredefinedTypes,
+    /// The rows of calls that are left to the library each for itself.
+    pub(crate) left: LeftRows,
 }
 
 /// Calls of one collective that are known to be left to the library, whatever their other arguments are.
@@ -314,6 +317,7 @@ impl State {
             nonblocking_calls: 0,
             passed: [const { None }; Collective::ALL.len()],
             predefined: PredefinedTypes::default(),
+            left: LeftRows::default(),
         })
     }
 }

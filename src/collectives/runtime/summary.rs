@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 use schedule::Collective;
 use vocabulary::Through;
@@ -45,9 +46,9 @@ pub struct SummaryRow {
     pub through: Through,
     /// The number of calls.
     pub calls: u64,
-    /// The total time in seconds, including waiting for other ranks, but of nonblocking calls only that in their steps; 0
-    /// if calls are not timed.
-    pub seconds: f64,
+    /// The total time, including waiting for other ranks, but of nonblocking calls only that in their steps; 0 if calls are
+    /// not timed.
+    pub time: Duration,
     /// The expected additional time of the library's default for these calls in seconds, from the table's times, not
     /// from measuring these calls. 0 if the table has no times for the shape, or calls are not timed.
     ///
@@ -148,7 +149,7 @@ impl CallSummary {
                 by,
                 through,
                 calls: 0,
-                seconds: 0.0,
+                time: Duration::ZERO,
                 expected_gain_seconds: 0.0,
             });
             self.rows.len() - 1
@@ -169,18 +170,18 @@ impl fmt::Display for CallSummary {
                 "{:<21} {:>10} {:>12.6} {:>17.6}  {}",
                 row.name(),
                 row.calls,
-                row.seconds,
+                row.time.as_secs_f64(),
                 row.expected_gain_seconds,
                 row.decision
             )?;
         }
-        let seconds = add_up(self.rows.iter().map(|row| row.seconds));
+        let time: Duration = self.rows.iter().map(|row| row.time).sum();
         write!(
             f,
             "{:<21} {:>10} {:>12.6} {:>17.6}",
             "together",
             self.total_calls(),
-            seconds,
+            time.as_secs_f64(),
             add_up(self.rows.iter().map(|row| row.expected_gain_seconds))
         )?;
         for (place, (by, calls)) in self.calls_by().into_iter().enumerate() {
@@ -195,18 +196,22 @@ impl fmt::Display for CallSummary {
             return Ok(());
         }
         f.write_str("\n")?;
-        self.write_unserved(f, seconds)
+        self.write_unserved(f, time)
     }
 }
 
 impl CallSummary {
     /// Writes the calls of collectives that tables do not decide about, with their share of the time in all collectives,
-    /// of which the others took `served_seconds`.
-    fn write_unserved(&self, f: &mut fmt::Formatter<'_>, served_seconds: f64) -> fmt::Result {
-        let seconds = add_up(self.unserved.iter().map(|row| row.seconds));
-        let share = |part: f64| {
-            let whole = served_seconds + seconds;
-            let share = if whole > 0.0 { part / whole } else { 0.0 };
+    /// of which the others took `served`.
+    fn write_unserved(&self, f: &mut fmt::Formatter<'_>, served: Duration) -> fmt::Result {
+        let unserved: Duration = self.unserved.iter().map(|row| row.time).sum();
+        let share_of_all = |part: Duration| {
+            let whole = served + unserved;
+            let share = if whole.is_zero() {
+                0.0
+            } else {
+                part.div_duration_f64(whole)
+            };
             format!("{:.1} %", share * 100.0)
         };
         writeln!(
@@ -222,8 +227,8 @@ impl CallSummary {
                 f,
                 "{name} {:>width$} {:>12.6} {:>17}  the library: not served ({})",
                 row.calls,
-                row.seconds,
-                share(row.seconds),
+                row.time.as_secs_f64(),
+                share_of_all(row.time),
                 row.collective.reason
             )?;
         }
@@ -232,8 +237,8 @@ impl CallSummary {
             "{:<21} {:>10} {:>12.6} {:>17}  of the time in all collectives is not served",
             "together",
             self.unserved.iter().map(|row| row.calls).sum::<u64>(),
-            seconds,
-            share(seconds)
+            unserved.as_secs_f64(),
+            share_of_all(unserved)
         )
     }
 }
@@ -245,6 +250,8 @@ fn add_up(seconds: impl Iterator<Item = f64>) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use schedule::Collective;
     use vocabulary::Through;
 
@@ -307,22 +314,22 @@ mod tests {
         let mut summary = CallSummary::default();
         let row =
             summary.find_or_add_row(Collective::Bcast, "bcast/linear", By::Table, Through::Mpi);
-        summary.rows[row].seconds = 1.0;
+        summary.rows[row].time = Duration::from_secs(1);
         let without = summary.to_string();
         assert!(!without.contains("not served"), "{without}");
-        let mut add = |name, reason, calls, seconds| {
+        let mut add = |name, reason, calls, milliseconds| {
             summary.unserved.push(UnservedRow {
                 collective: UnservedCollective { name, reason },
                 calls,
-                seconds,
+                time: Duration::from_millis(milliseconds),
             });
         };
-        add("neighbor_alltoallv", UnservedReason::Neighbourhood, 3, 2.5);
+        add("neighbor_alltoallv", UnservedReason::Neighbourhood, 3, 2500);
         add(
             "reduce_scatter_block_init",
             UnservedReason::Persistent,
             1234567,
-            0.5,
+            500,
         );
         let text = summary.to_string();
         let added = text.strip_prefix(&without).expect("the same rows before");

@@ -17,6 +17,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::time::Duration;
 
 /// A collective that tables do not decide about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,8 +56,8 @@ pub struct UnservedRow {
     pub collective: UnservedCollective,
     /// The number of calls; of a persistent collective, the number of times that it was started.
     pub calls: u64,
-    /// The time in seconds in all calls that create, start or complete it, including waiting for other ranks.
-    pub seconds: f64,
+    /// The time in all calls that create, start or complete it, including waiting for other ranks.
+    pub time: Duration,
 }
 
 /// How often a request is started.
@@ -114,10 +115,10 @@ pub trait GivenBack {
 
 impl UnservedCalls {
     /// Adds calls of a collective and time in them.
-    pub fn add_calls(&mut self, collective: UnservedCollective, calls: u64, seconds: f64) {
+    pub fn add_calls(&mut self, collective: UnservedCollective, calls: u64, time: Duration) {
         let row = self.find_or_add_row(collective);
         self.rows[row].calls += calls;
-        self.rows[row].seconds += seconds;
+        self.rows[row].time += time;
     }
 
     /// Expects calls that complete or start the request of a collective.
@@ -140,15 +141,20 @@ impl UnservedCalls {
     }
 
     /// Adds the time of a call that starts these requests, and counts a start of each if it has succeeded.
-    pub fn start(&mut self, given: &GivenRequests<usize>, seconds: f64, has_succeeded: bool) {
+    pub fn start(&mut self, given: &GivenRequests<usize>, time: Duration, has_succeeded: bool) {
         let mut add = |row, calls, share| add_to_row(&mut self.rows, row, calls, share);
-        self.requests.start(given, seconds, has_succeeded, &mut add);
+        self.requests.start(given, time, has_succeeded, &mut add);
     }
 
     /// Adds the time of a call that was given these requests and may have completed some.
-    pub fn complete(&mut self, given: &GivenRequests<usize>, seconds: f64, back: &impl GivenBack) {
+    pub fn complete(
+        &mut self,
+        given: &GivenRequests<usize>,
+        time: Duration,
+        back: &impl GivenBack,
+    ) {
         let mut add = |row, calls, share| add_to_row(&mut self.rows, row, calls, share);
-        self.requests.complete(given, seconds, back, &mut add);
+        self.requests.complete(given, time, back, &mut add);
     }
 
     /// Forgets a request that the program has freed.
@@ -170,16 +176,16 @@ impl UnservedCalls {
             self.rows.push(UnservedRow {
                 collective,
                 calls: 0,
-                seconds: 0.0,
+                time: Duration::ZERO,
             });
             self.rows.len() - 1
         })
     }
 }
 
-fn add_to_row(rows: &mut [UnservedRow], row: usize, calls: u64, seconds: f64) {
+fn add_to_row(rows: &mut [UnservedRow], row: usize, calls: u64, time: Duration) {
     rows[row].calls += calls;
-    rows[row].seconds += seconds;
+    rows[row].time += time;
 }
 
 impl<Row> Default for RequestTracker<Row> {
@@ -188,7 +194,7 @@ impl<Row> Default for RequestTracker<Row> {
     }
 }
 
-// Methods that are given `add` call it with what a request counts for, calls and seconds that count for it.
+// Methods that are given `add` call it with what a request counts for, calls and the time that count for it.
 impl<Row: Copy> RequestTracker<Row> {
     /// The number of requests.
     pub fn len(&self) -> usize {
@@ -243,16 +249,16 @@ impl<Row: Copy> RequestTracker<Row> {
     pub fn start(
         &mut self,
         given: &GivenRequests<Row>,
-        seconds: f64,
+        time: Duration,
         has_succeeded: bool,
-        add: &mut impl FnMut(Row, u64, f64),
+        add: &mut impl FnMut(Row, u64, Duration),
     ) {
-        add_shares(&given.known, given.others, seconds, add);
+        add_shares(&given.known, given.others, time, add);
         if !has_succeeded {
             return;
         }
         for GivenRequest { request, about, .. } in &given.known {
-            add(about.row, 1, 0.0);
+            add(about.row, 1, Duration::ZERO);
             self.set_active(*request, true);
         }
     }
@@ -261,12 +267,12 @@ impl<Row: Copy> RequestTracker<Row> {
     pub fn complete(
         &mut self,
         given: &GivenRequests<Row>,
-        seconds: f64,
+        time: Duration,
         back: &impl GivenBack,
-        add: &mut impl FnMut(Row, u64, f64),
+        add: &mut impl FnMut(Row, u64, Duration),
     ) {
         let active = given.known.iter().filter(|known| known.about.is_active);
-        add_shares(active, given.others, seconds, add);
+        add_shares(active, given.others, time, add);
         for known in &given.known {
             match known.about.kind {
                 RequestKind::Once => {
@@ -299,21 +305,28 @@ impl<Row: Copy> RequestTracker<Row> {
 fn add_shares<'a, Row: Copy + 'a>(
     requests: impl IntoIterator<Item = &'a GivenRequest<Row>, IntoIter: Clone>,
     others: usize,
-    seconds: f64,
-    add: &mut impl FnMut(Row, u64, f64),
+    time: Duration,
+    add: &mut impl FnMut(Row, u64, Duration),
 ) {
     let requests = requests.into_iter();
-    let share = seconds / (requests.clone().count() + others) as f64;
-    for GivenRequest { about, .. } in requests {
-        add(about.row, 0, share);
+    let count = u64::try_from(requests.clone().count() + others).unwrap_or(u64::MAX);
+    let nanoseconds = u64::try_from(time.as_nanos()).unwrap_or(u64::MAX);
+    let (share, rest) = (nanoseconds / count.max(1), nanoseconds % count.max(1));
+    for (place, GivenRequest { about, .. }) in (0..).zip(requests) {
+        // No nanosecond is lost, however often a call completes requests.
+        let own = share + u64::from(place < rest);
+        add(about.row, 0, Duration::from_nanos(own));
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::{GivenBack, RequestKind, UnservedCalls, UnservedCollective, UnservedReason};
 
     const NULL: usize = 0;
+    const SECOND: Duration = Duration::from_secs(1);
     const IBARRIER: UnservedCollective = UnservedCollective {
         name: "ibarrier",
         reason: UnservedReason::Nonblocking,
@@ -348,29 +361,29 @@ mod tests {
     /// Makes a call of one second that is given `before`, leaves `after`, and has completed those at some places.
     fn wait(calls: &mut UnservedCalls, before: &[usize], after: &[usize], completed: &[usize]) {
         if let Some(given) = calls.find_given(numbers(before)) {
-            calls.complete(&given, 1.0, &Left { after, completed });
+            calls.complete(&given, SECOND, &Left { after, completed });
         }
     }
 
     /// Makes a call of one second that starts requests, or fails.
     fn start(calls: &mut UnservedCalls, requests: &[usize], has_succeeded: bool) {
         let given = calls.find_given(numbers(requests));
-        calls.start(&given.expect("known"), 1.0, has_succeeded);
+        calls.start(&given.expect("known"), SECOND, has_succeeded);
     }
 
     /// The names, calls and seconds.
     fn rows(calls: UnservedCalls) -> Vec<(&'static str, u64, f64)> {
         let rows = calls.into_rows().into_iter();
-        rows.map(|row| (row.collective.name, row.calls, row.seconds))
+        rows.map(|row| (row.collective.name, row.calls, row.time.as_secs_f64()))
             .collect()
     }
 
     #[test]
     fn each_request_of_a_call_gets_an_equal_share_of_its_time() {
         let mut calls = UnservedCalls::default();
-        calls.add_calls(IBARRIER, 1, 0.5);
+        calls.add_calls(IBARRIER, 1, SECOND / 2);
         calls.expect(7, IBARRIER, RequestKind::Once);
-        calls.add_calls(BCAST_INIT, 0, 0.25);
+        calls.add_calls(BCAST_INIT, 0, SECOND / 4);
         calls.expect(9, BCAST_INIT, RequestKind::Persistent);
         start(&mut calls, &[9], true);
         // Two messages, a null request, and both collectives.
@@ -380,9 +393,29 @@ mod tests {
     }
 
     #[test]
+    fn shares_of_calls_lose_nothing() {
+        const CALLS: u32 = 1000;
+        let mut calls = UnservedCalls::default();
+        let requests = [7, 8, 9];
+        for request in requests {
+            calls.expect(request, IBARRIER, RequestKind::Once);
+        }
+        let time = Duration::from_nanos(1_000_000_001);
+        for _ in 0..CALLS {
+            let given = calls.find_given(numbers(&requests)).expect("known");
+            let left = Left {
+                after: &requests,
+                completed: &[],
+            };
+            calls.complete(&given, time, &left);
+        }
+        assert_eq!(calls.into_rows()[0].time, CALLS * time);
+    }
+
+    #[test]
     fn a_request_counts_until_it_is_completed() {
         let mut calls = UnservedCalls::default();
-        calls.add_calls(IBARRIER, 1, 0.0);
+        calls.add_calls(IBARRIER, 1, Duration::ZERO);
         calls.expect(7, IBARRIER, RequestKind::Once);
         for _ in 0..3 {
             wait(&mut calls, &[7], &[7], &[]);

@@ -210,6 +210,11 @@ impl Versions {
         &self.first
     }
 
+    /// Whether the table has rules of ours for nonblocking calls, or a later content of its file may have some.
+    pub(crate) fn may_have_nonblocking_rules(&self) -> bool {
+        self.watch.is_some() || self.first.has_nonblocking_rules()
+    }
+
     /// The table that this rank used last.
     pub(crate) fn last(&self) -> Arc<Version> {
         let watch = self.watch.as_ref();

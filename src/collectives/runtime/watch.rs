@@ -25,11 +25,34 @@ pub(crate) struct Watch {
     /// The state of the file at the last check, if it existed, and the result of reading it.
     stamp: Option<Stamp>,
     seen: Result<Arc<Version>, String>,
-    /// The version that this rank used last.
-    current: Arc<Version>,
-    replacements: u64,
+    /// The number of times that the file has been read.
+    reads: u64,
+    used: UsedVersion,
     /// The last warning, in order not to repeat it.
     warned: String,
+}
+
+/// The version that a rank used last.
+#[derive(Debug)]
+struct UsedVersion {
+    version: Arc<Version>,
+    /// Which reading of the file it comes from.
+    read: u64,
+    replacements: u64,
+}
+
+impl UsedVersion {
+    /// Uses what one reading of the file has found from now on, unless another thread has used a later one meanwhile.
+    fn replace(&mut self, version: &Arc<Version>, read: u64) {
+        if read < self.read {
+            return;
+        }
+        self.read = read;
+        if version.loaded.digest != self.version.loaded.digest {
+            self.version = Arc::clone(version);
+            self.replacements += 1;
+        }
+    }
 }
 
 impl Watch {
@@ -40,27 +63,28 @@ impl Watch {
             settings,
             stamp: Some(first.loaded.stamp),
             seen: Ok(Arc::clone(first)),
-            current: Arc::clone(first),
-            replacements: 0,
+            reads: 0,
+            used: UsedVersion {
+                version: Arc::clone(first),
+                read: 0,
+                replacements: 0,
+            },
             warned: String::new(),
         }
     }
 
     pub(crate) fn replacements(&self) -> u64 {
-        self.replacements
+        self.used.replacements
     }
 
     /// The version that this rank used last.
     pub(crate) fn current(&self) -> &Arc<Version> {
-        &self.current
+        &self.used.version
     }
 
-    /// Uses a version from now on.
-    fn use_version(&mut self, version: &Arc<Version>) {
-        if version.loaded.digest != self.current.loaded.digest {
-            self.current = Arc::clone(version);
-            self.replacements += 1;
-        }
+    /// Uses the version of a reading of the file from now on.
+    fn use_version(&mut self, version: &Arc<Version>, read: u64) {
+        self.used.replace(version, read);
         self.warned.clear();
     }
 
@@ -73,6 +97,7 @@ impl Watch {
             return;
         }
         self.stamp = stamp;
+        self.reads += 1;
         let read = opened
             .map_err(|source| unreadable_error(&self.path, source))
             .and_then(|(file, file_stamp)| Loaded::read_open(&self.path, &file, file_stamp));
@@ -91,7 +116,7 @@ impl Watch {
 
     /// Reuses the rules of a known version.
     fn reuse_version(&self, loaded: Loaded, first: &Arc<Version>) -> Arc<Version> {
-        let mut known = [&self.current, first].into_iter();
+        let mut known = [&self.used.version, first].into_iter();
         match known.find(|known| known.loaded.digest == loaded.digest) {
             Some(known) => Arc::clone(known),
             None => Arc::new(Version::new(loaded, self.settings.policy)),
@@ -128,10 +153,10 @@ pub(crate) unsafe fn agree_on_version(
     communicator: MPI_Comm,
     first: &Arc<Version>,
 ) -> Result<Arc<Version>, ExecError> {
-    let (seen, current) = {
+    let (seen, read, current) = {
         let mut watch = lock(watch);
         watch.read_if_changed(first);
-        (watch.seen.clone(), Arc::clone(&watch.current))
+        (watch.seen.clone(), watch.reads, Arc::clone(watch.current()))
     };
     let digest = |version: &Arc<Version>| version.loaded.digest;
     let seen_digest = seen.as_ref().map_or(0, digest);
@@ -140,7 +165,7 @@ pub(crate) unsafe fn agree_on_version(
     let same = unsafe { are_same(communicator, &numbers)? };
     match &seen {
         Ok(version) if same[..2] == [true, true] => {
-            lock(watch).use_version(version);
+            lock(watch).use_version(version, read);
             Ok(Arc::clone(version))
         }
         _ => {
@@ -153,5 +178,49 @@ pub(crate) unsafe fn agree_on_version(
             lock(watch).warn_of_rejection(why, is_first);
             Ok(if same[2] { current } else { Arc::clone(first) })
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use table::Policy;
+
+    use super::UsedVersion;
+    use crate::Loaded;
+    use crate::versions::Version;
+
+    const RULES: &str = "  bcast:
+    message_size: bytes of one rank's vector
+    shapes:
+      - nodes: 1
+        ppn: 2
+        rules:
+          - {from: 0, candidate: default, confidence: high}
+";
+
+    #[test]
+    fn a_thread_that_is_late_does_not_bring_an_older_table_back() {
+        let [first, second, third] = ["a", "b", "c"].map(|name| {
+            let text = testkit::tables::table_yaml(name, "openmpi", "4.1.4", RULES);
+            let loaded = Loaded::from(testkit::tables::parse_table(&text));
+            Arc::new(Version::new(loaded, Policy::default()))
+        });
+        let mut used = UsedVersion {
+            version: Arc::clone(&first),
+            read: 0,
+            replacements: 0,
+        };
+        used.replace(&second, 1);
+        // Another thread has looked at the file before this one.
+        used.replace(&first, 0);
+        used.replace(&second, 1);
+        assert!(Arc::ptr_eq(&used.version, &second));
+        assert_eq!(used.replacements, 1);
+        used.replace(&third, 2);
+        used.replace(&first, 3);
+        assert!(Arc::ptr_eq(&used.version, &first));
+        assert_eq!(used.replacements, 3);
     }
 }

@@ -8,10 +8,10 @@ use std::fmt;
 
 use glob::Pattern;
 use schedule::{Algorithm, Collective, Parameter, Placed, Schedule};
+use vocabulary::bounds::MOST_SCRATCH_BYTES;
 use vocabulary::units::nearest_power_of_two;
 use vocabulary::{Candidate, Cell, Parameters, RankOrder, out_of_order};
 
-use crate::validate::LARGEST_SIZE_BYTES;
 use crate::{Campaign, DefaultsVersion};
 
 /// The collectives of a campaign that names none. Files of 0.1 and 0.2 rely on this list: it must not change.
@@ -151,9 +151,6 @@ impl Selection {
 
 /// The numbers of leaders per node that are tried besides one, if a node has at least twice as many ranks.
 const LEADERS: [u32; 2] = [2, 4];
-
-/// The most scratch memory of an algorithm that knows nodes on a rank, in bytes: four times the longest vector.
-const MOST_SCRATCH_BYTES: u64 = 4 * LARGEST_SIZE_BYTES;
 
 /// The candidates of a cell.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

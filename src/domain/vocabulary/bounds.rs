@@ -9,6 +9,10 @@ use serde::de::{Deserialize, Deserializer, Error};
 
 use crate::units::{format_bytes, format_seconds};
 
+/// The most scratch memory in bytes, on any rank, of an algorithm that knows nodes. One rank of a node may keep the data of all
+/// of them: such an algorithm is neither measured nor used for calls that would take more.
+pub const MOST_SCRATCH_BYTES: u64 = 4 << 30;
+
 /// The range of a kind of quantity, both ends included.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds<T> {

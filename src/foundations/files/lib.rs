@@ -33,4 +33,6 @@ pub use versions::{
     CURRENT, CurrentLink, Turns, VERSIONS_LOCK, VersionsError, VersionsFolder, move_new_folder,
     remove_current_link, write_below,
 };
-pub use write::{check_writable, is_disk_full, is_same, is_special, write, write_by};
+pub use write::{
+    check_writable, is_disk_full, is_same, is_special, write, write_by, write_without_sync,
+};

@@ -37,6 +37,18 @@ pub fn write(path: &Path, content: &[u8]) -> io::Result<()> {
     write_by(path, |output| output.write_all(content))
 }
 
+/// Like [`write()`], but does not wait until the content is on the disk, which takes long. If this process is killed, the
+/// file is as whole as after [`write()`]; only after a failure of the machine it may be empty.
+///
+/// # Errors
+///
+/// Those of [`write()`].
+pub fn write_without_sync(path: &Path, content: &[u8]) -> io::Result<()> {
+    write_to(path, Durability::Process, |output| {
+        output.write_all(content)
+    })
+}
+
 /// Like [`write()`], for content that `produce` writes piece by piece, so that it need not be in memory as a whole.
 ///
 /// # Errors
@@ -46,9 +58,26 @@ pub fn write_by<T, E: From<Error>>(
     path: &Path,
     produce: impl FnOnce(&mut dyn Write) -> Result<T, E>,
 ) -> Result<T, E> {
+    write_to(path, Durability::Machine, produce)
+}
+
+/// What a written file survives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Durability {
+    /// The end of this process.
+    Process,
+    /// Also a failure of the machine.
+    Machine,
+}
+
+fn write_to<T, E: From<Error>>(
+    path: &Path,
+    durability: Durability,
+    produce: impl FnOnce(&mut dyn Write) -> Result<T, E>,
+) -> Result<T, E> {
     match Target::of_path(path)? {
         Target::Special(name) => write_in_place(&name, produce),
-        Target::File { name, before } => replace_file(&name, before.as_ref(), produce),
+        Target::File { name, before } => replace_file(&name, before.as_ref(), durability, produce),
     }
 }
 
@@ -161,6 +190,7 @@ fn names_a_file(path: &Path) -> bool {
 fn replace_file<T, E: From<Error>>(
     name: &Path,
     before: Option<&Metadata>,
+    durability: Durability,
     produce: impl FnOnce(&mut dyn Write) -> Result<T, E>,
 ) -> Result<T, E> {
     let folder = created_folder(name)?;
@@ -168,6 +198,10 @@ fn replace_file<T, E: From<Error>>(
     let produced = produce(&mut file)?;
     if let Some(before) = before {
         keep_properties(file.as_file(), before)?;
+    }
+    if durability == Durability::Process {
+        file.persist(name).map_err(|error| error.error)?;
+        return Ok(produced);
     }
     file.as_file().sync_all()?;
     file.persist(name).map_err(|error| error.error)?;

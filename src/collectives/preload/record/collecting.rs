@@ -216,7 +216,7 @@ pub(super) fn profile_of_group(
         parts: part.map(u64::from).into_iter().collect::<BTreeSet<u64>>(),
         arrivals: compared,
     };
-    profile.jobs.insert(format!("{:016x}", facts.identity), job);
+    profile.jobs.insert(facts.identity_text(), job);
     profile.bound(profile::MOST_SHAPES);
     profile
 }

@@ -1,7 +1,17 @@
 //! What is known of the program's communicators.
 //!
-//! Each has a record as an attribute, which MPI deletes with the communicator (MPI 4.0, section 7.7). A number tells
-//! communicators apart that have the same ranks, without messages: ranks make those in the same order.
+//! Each has a record as an attribute, which MPI deletes with the communicator (MPI 4.0, section 7.7).
+//!
+//! # Identities
+//!
+//! A number that all ranks of a communicator give it without messages tells it apart from others with the same ranks. Threads
+//! make communicators in an order that differs between ranks, but calls on one communicator have the same order on all of its
+//! ranks, and so have those of `MPI_Comm_create_group` with the same group and tag. So a communicator is identified by the one
+//! that it was made of, by its ranks, and by how many of these ranks were made of that before.
+//!
+//! Communicators that came into being in another way (by `MPI_Comm_idup`, or out of groups of several) are numbered by their
+//! ranks, in the order of the first blocking collectives on them, if the program's threads take turns. Otherwise nothing tells
+//! which is which, and calls on these are not sampled.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::{c_int, c_void};
@@ -15,7 +25,8 @@ use vocabulary::RankOrder;
 
 use super::memory::{CLASSES, OTHER_CLASS, Region};
 
-/// The most groups of ranks whose communicators are numbered; calls on those of further groups are not sampled.
+/// The most groups of ranks whose communicators are numbered, among those made of one, and among those of unknown origin;
+/// calls on those of further groups are not sampled.
 const MOST_GROUPS: usize = 4096;
 
 /// The places for communicators that were used recently.
@@ -30,10 +41,122 @@ pub(super) struct CommunicatorRecord {
     /// Whether it has two groups: then MPI ignores arguments by the side of the root, and arrays have an entry for each
     /// rank of the other group.
     pub(super) is_inter: bool,
-    /// A number that is the same on all ranks; 0 if calls are not sampled.
-    pub(super) identity: u64,
+    /// The hash of its ranks of `MPI_COMM_WORLD`.
+    group: u64,
+    identity: Identity,
+    /// What was made of it.
+    made: GroupNumbers,
     /// The blocking collectives so far, which are the same on all ranks.
     pub(super) calls: u64,
+}
+
+/// What tells a communicator apart from others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Identity {
+    /// A number that no other one has, the same on all ranks.
+    Known(u64),
+    /// The first blocking collective determines it.
+    Open,
+    /// Calls are not sampled.
+    Absent,
+}
+
+impl Identity {
+    /// The identity with which all ranks have numbered a communicator in the same way.
+    fn of_numbers(numbers: impl Hash) -> Self {
+        Self::Known(hash_of(numbers))
+    }
+}
+
+/// The numbers of communicators so far, by groups of ranks or what else tells them apart.
+#[derive(Debug, Default)]
+struct GroupNumbers(HashMap<u64, u64>);
+
+impl GroupNumbers {
+    /// The number of the next communicator of a group; `None` if there are too many groups.
+    fn next_number(&mut self, group: u64) -> Option<u64> {
+        let is_full = self.0.len() >= MOST_GROUPS;
+        if is_full && !self.0.contains_key(&group) {
+            return None;
+        }
+        let number = self.0.entry(group).or_default();
+        *number += 1;
+        Some(*number)
+    }
+}
+
+/// Communicators that were made in a way that tells nothing of the order.
+#[derive(Debug)]
+pub(super) struct UnknownOrigins {
+    /// Whether threads may use them for the first time in an order that differs between ranks.
+    has_threads: bool,
+    numbers: GroupNumbers,
+}
+
+impl UnknownOrigins {
+    pub(super) fn new(has_threads: bool) -> Self {
+        Self {
+            has_threads,
+            numbers: GroupNumbers::default(),
+        }
+    }
+
+    fn identify(&mut self, group: u64) -> Identity {
+        let number = (!self.has_threads).then(|| self.numbers.next_number(group));
+        match number.flatten() {
+            Some(number) => Identity::of_numbers(("unknown", group, number)),
+            None => Identity::Absent,
+        }
+    }
+}
+
+/// How the program made a communicator.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    pub(crate) made_by: MadeBy,
+    /// The communicator that the call was on.
+    pub(crate) parent: MPI_Comm,
+    /// The tag, if the call was collective over a group only.
+    pub(crate) tag: Option<c_int>,
+}
+
+impl CommunicatorRecord {
+    /// The number that identifies it, in a blocking collective on it; `None` if calls are not sampled.
+    #[inline(always)]
+    pub(super) fn identify(&mut self, unknown: &mut UnknownOrigins) -> Option<u64> {
+        if self.identity == Identity::Open {
+            self.identity = unknown.identify(self.group);
+        }
+        match self.identity {
+            Identity::Known(number) => Some(number),
+            Identity::Open | Identity::Absent => None,
+        }
+    }
+
+    /// Identifies a communicator that has just been made of this one.
+    fn identify_made(&mut self, made: &mut Self, tag: Option<c_int>, unknown: &mut UnknownOrigins) {
+        if made.identity != Identity::Open {
+            return;
+        }
+        // A call over a group is not one of all ranks of this communicator, so it must not number that.
+        let own = if tag.is_some() && self.identity == Identity::Open {
+            None
+        } else {
+            self.identify(unknown)
+        };
+        let kind = hash_of((made.group, tag));
+        let numbered = own.and_then(|own| Some((own, self.made.next_number(kind)?)));
+        made.identity = match numbered {
+            Some((own, number)) => Identity::of_numbers(("made", own, kind, number)),
+            None => Identity::Absent,
+        };
+    }
+}
+
+fn hash_of(hashed: impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    hashed.hash(&mut hasher);
+    hasher.finish()
 }
 
 /// The communicators of this rank.
@@ -44,8 +167,6 @@ pub(super) struct Communicators {
     nodes: Vec<u32>,
     recent: [(MPI_Comm, *mut CommunicatorRecord); RECENT],
     classes: Vec<CommunicatorClass>,
-    /// The number of communicators of each group of ranks so far.
-    groups: HashMap<u64, u64>,
 }
 
 impl Communicators {
@@ -58,7 +179,6 @@ impl Communicators {
             nodes,
             recent: [vacant; RECENT],
             classes: Vec::new(),
-            groups: HashMap::new(),
         }
     }
 
@@ -105,6 +225,31 @@ impl Communicators {
         unsafe { record.as_mut() }
     }
 
+    /// Adds a communicator that the program has just made.
+    ///
+    /// # Safety
+    ///
+    /// The communicator is valid, and not null, and so is its parent.
+    pub(super) unsafe fn add_made(
+        &mut self,
+        made: MPI_Comm,
+        origin: Origin,
+        unknown: &mut UnknownOrigins,
+        region: &Region,
+    ) -> Option<()> {
+        // SAFETY: the caller promises that both communicators are valid and not null. Records live until MPI deletes them;
+        // those of different communicators are different, and nothing else uses them.
+        unsafe {
+            let made = self.find_or_add(made, origin.made_by, region)?.as_mut()?;
+            // Each of the groups has a parent of its own.
+            if origin.made_by != MadeBy::Intercommunicator {
+                let parent = self.find_or_add(origin.parent, MadeBy::Unknown, region)?;
+                parent.as_mut()?.identify_made(made, origin.tag, unknown);
+            }
+        }
+        Some(())
+    }
+
     /// The record of a communicator, added if there is none.
     ///
     /// # Safety
@@ -112,7 +257,7 @@ impl Communicators {
     /// The communicator is valid, and not null.
     #[cold]
     #[inline(never)]
-    pub(super) unsafe fn find_or_add(
+    unsafe fn find_or_add(
         &mut self,
         communicator: MPI_Comm,
         made_by: MadeBy,
@@ -186,16 +331,19 @@ impl Communicators {
         };
         let class = self.classify(&members, way);
         let is_sampled = !is_inter && ranks > 1 && class.nodes.is_some();
+        let identity = match way {
+            _ if !is_sampled => Identity::Absent,
+            MadeBy::Predefined => Identity::of_numbers("world"),
+            _ => Identity::Open,
+        };
         Ok(CommunicatorRecord {
             class: self.number_of_class(class, region),
             rank,
             ranks,
             is_inter,
-            identity: if is_sampled {
-                self.identify(&members)
-            } else {
-                0
-            },
+            group: hash_of(&members),
+            identity,
+            made: GroupNumbers::default(),
             calls: 0,
         })
     }
@@ -242,22 +390,6 @@ impl Communicators {
         region.class_count.set(number as u64 + 1);
         self.classes.push(class);
         number as u8
-    }
-
-    /// A number for the next communicator of these ranks; 0 if there are too many groups.
-    fn identify(&mut self, members: &[c_int]) -> u64 {
-        let mut group = DefaultHasher::new();
-        members.hash(&mut group);
-        let group = group.finish();
-        let is_full = self.groups.len() >= MOST_GROUPS;
-        if is_full && !self.groups.contains_key(&group) {
-            return 0;
-        }
-        let number = self.groups.entry(group).or_default();
-        *number += 1;
-        let mut identity = DefaultHasher::new();
-        (group, *number).hash(&mut identity);
-        identity.finish().max(1)
     }
 
     /// Forgets a record that is about to be freed.

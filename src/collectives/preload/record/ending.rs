@@ -11,7 +11,7 @@ use profile::{ComparedRanks, Profile};
 use super::clock::{GlobalClock, compare_clocks, node_now};
 use super::collecting::{ComparedArrivals, merge_in_tree, profile_of_group};
 use super::library::{broadcast, largest_over_ranks};
-use super::starting::{RankGroup, part_path};
+use super::starting::RankGroup;
 use super::stop_recording;
 
 /// Stops recording, and writes the profile. Collective over `MPI_COMM_WORLD`.
@@ -57,9 +57,10 @@ impl RankGroup {
             ComparedRanks::WithinNodes,
             Some(self.first),
         );
-        let path = part_path(&self.facts.file, self.first);
-        // A part that cannot be written now may be written later; the whole says so if it cannot.
-        let _ = files::write(&path, profile.to_json().as_bytes());
+        // A part that cannot be written now may be written later; the whole says so if it cannot. The program is in a call,
+        // and other ranks wait for it: a disk may take seconds.
+        let path = self.facts.part_path(self.first);
+        let _ = files::write_without_sync(&path, profile.to_json().as_bytes());
     }
 
     /// Writes the profile of all ranks in place of the parts. Collective over `MPI_COMM_WORLD`.
@@ -114,7 +115,7 @@ impl RankGroup {
                 self.write_part();
             } else if self.facts.has_parts {
                 // There may be no part.
-                let _ = std::fs::remove_file(part_path(&self.facts.file, self.first));
+                let _ = std::fs::remove_file(self.facts.part_path(self.first));
             }
         }
         Ok(())

@@ -2,11 +2,12 @@
 
 use std::ffi::c_int;
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use mpi::ffi;
 use runtime::RequestKind;
 
-use super::{IS_INSIDE, Positions, RecordedCall, Recorder, Region, Span, add_to_row, node_now};
+use super::{IS_INSIDE, MadeCall, Positions, RecordedCall, Recorder, Region, add_to_row};
 use crate::counts::{Completed, CompletingCall, Requests, Word, given_numbers, number};
 use crate::handle::Handle;
 use crate::requests::has_ended;
@@ -21,11 +22,11 @@ pub(crate) struct UnservedCall<'a> {
     pub(crate) words: &'a [Word],
 }
 
-// Methods that are named after the form of a collective are given its last argument: the communicator or the request.
+// Collectives of each form, with their last argument: the communicator or the request.
 impl Recorder {
     /// Makes a blocking call.
     #[inline(never)]
-    pub(crate) fn blocking(
+    pub(crate) fn make_blocking_call(
         &self,
         call: &UnservedCall<'_>,
         on: Word,
@@ -34,7 +35,7 @@ impl Recorder {
         let describe = |named: &mut _, communicator: &_| {
             call.positions.arguments(call.words, named, communicator)
         };
-        self.timed(Handle::from(on), describe, make)
+        self.make_recorded_call(Handle::from(on), describe, make)
     }
 
     /// Makes a call that starts a collective and returns a request.
@@ -43,37 +44,39 @@ impl Recorder {
     ///
     /// The request is null or the address to which the call writes.
     #[inline(never)]
-    pub(crate) unsafe fn nonblocking(
+    pub(crate) unsafe fn make_nonblocking_call(
         &self,
         call: &UnservedCall<'_>,
         request: Word,
         make: impl FnOnce() -> c_int,
     ) -> c_int {
         // SAFETY: the caller promises that the request is null or the address to which the call writes.
-        unsafe { self.with_request(call, request, RequestKind::Once, make) }
+        unsafe { self.make_requesting_call(call, request, RequestKind::Once, make) }
     }
 
     /// Makes a call that creates the request of a persistent collective.
     ///
     /// # Safety
     ///
-    /// As for [`Self::nonblocking`].
+    /// As for [`Self::make_nonblocking_call`].
     #[cfg(persistent)]
     #[inline(never)]
-    pub(crate) unsafe fn persistent(
+    pub(crate) unsafe fn make_persistent_call(
         &self,
         call: &UnservedCall<'_>,
         request: Word,
         make: impl FnOnce() -> c_int,
     ) -> c_int {
         // SAFETY: the caller promises that the request is null or the address to which the call writes.
-        unsafe { self.with_request(call, request, RequestKind::Persistent, make) }
+        unsafe { self.make_requesting_call(call, request, RequestKind::Persistent, make) }
     }
 
+    /// Makes a call that writes a request, and expects calls that are given it.
+    ///
     /// # Safety
     ///
-    /// As for [`Self::nonblocking`].
-    unsafe fn with_request(
+    /// As for [`Self::make_nonblocking_call`].
+    unsafe fn make_requesting_call(
         &self,
         call: &UnservedCall<'_>,
         request: Word,
@@ -83,25 +86,20 @@ impl Recorder {
         if IS_INSIDE.replace(true) {
             return make();
         }
-        let start = node_now();
-        let code = make();
-        let span = Span {
-            start,
-            end: node_now(),
-        };
+        let made = MadeCall::measure(make);
         let positions = call.positions;
         let on = call.words.get(positions.communicator(call.words.len()));
         let on = Handle::from(on.copied().unwrap_or(0)).communicator();
         let describe =
             |named: &mut _, communicator: &_| positions.arguments(call.words, named, communicator);
-        let recorded = self.record_call(on, span, code, describe);
+        let recorded = self.record_call(on, made, describe);
         let address = std::ptr::with_exposed_provenance::<ffi::MPI_Request>(request);
         // SAFETY: the caller promises that the address is null or that of a request, which a successful call has written;
         // null is a constant of the library, and what the library returns is valid.
         let expected = unsafe {
             address
                 .as_ref()
-                .filter(|_| code == 0)
+                .filter(|_| made.code == 0)
                 .copied()
                 .filter(|given| *given != ffi::RSMPI_REQUEST_NULL)
                 .filter(|given| kind == RequestKind::Persistent || !has_ended(*given))
@@ -115,7 +113,7 @@ impl Recorder {
             });
         }
         IS_INSIDE.set(false);
-        code
+        made.code
     }
 }
 
@@ -133,7 +131,7 @@ impl Recorder {
     ///
     /// `requests` is null or has `count` valid requests.
     #[inline(never)]
-    pub(crate) unsafe fn start(
+    pub(crate) unsafe fn make_starting_call(
         &self,
         count: c_int,
         requests: Requests,
@@ -145,17 +143,12 @@ impl Recorder {
         let Some(given) = given.flatten() else {
             return make();
         };
-        let start = node_now();
-        let code = make();
-        let span = Span {
-            start,
-            end: node_now(),
-        };
+        let MadeCall { code, span } = MadeCall::measure(make);
         let region = self.group.own_region();
         self.with_own_state(|own| {
             let mut add = |recorded, calls, share| add_started(region, recorded, calls, share);
-            own.requests
-                .start(&given, span.seconds(), code == 0, &mut add);
+            let time = Duration::from_nanos(span.nanoseconds());
+            own.requests.start(&given, time, code == 0, &mut add);
         });
         self.note_end(span.end);
         code
@@ -168,7 +161,7 @@ impl Recorder {
     /// `requests` is null or has `count` valid requests. A successful call has written what `completed` has the addresses
     /// of, as MPI says.
     #[inline(never)]
-    pub(crate) unsafe fn complete(
+    pub(crate) unsafe fn make_completing_call(
         &self,
         count: c_int,
         requests: Requests,
@@ -181,18 +174,13 @@ impl Recorder {
         let Some(given) = given.flatten() else {
             return make();
         };
-        let start = node_now();
-        let code = make();
-        let span = Span {
-            start,
-            end: node_now(),
-        };
+        let MadeCall { code, span } = MadeCall::measure(make);
         let back = CompletingCall::new(requests, completed, code);
         let region = self.group.own_region();
         self.with_own_state(|own| {
             let mut add = |recorded, calls, share| add_started(region, recorded, calls, share);
-            own.requests
-                .complete(&given, span.seconds(), &back, &mut add);
+            let time = Duration::from_nanos(span.nanoseconds());
+            own.requests.complete(&given, time, &back, &mut add);
             let expects = own.requests.expects_any();
             self.expects_requests.store(expects, Ordering::Relaxed);
         });
@@ -202,10 +190,10 @@ impl Recorder {
 
     /// Makes a call that tests a request and leaves it as it is.
     #[inline(never)]
-    pub(crate) fn test(&self, request: Handle, make: impl FnOnce() -> c_int) -> c_int {
+    pub(crate) fn make_testing_call(&self, request: Handle, make: impl FnOnce() -> c_int) -> c_int {
         let mut request = request.request();
         // SAFETY: one request.
-        unsafe { self.complete(1, &raw mut request, Completed::None, make) }
+        unsafe { self.make_completing_call(1, &raw mut request, Completed::None, make) }
     }
 
     /// Makes a call that frees a request.
@@ -214,7 +202,11 @@ impl Recorder {
     ///
     /// `request` is null or the address of a valid request.
     #[inline(never)]
-    pub(crate) unsafe fn free(&self, request: Requests, make: impl FnOnce() -> c_int) -> c_int {
+    pub(crate) unsafe fn make_freeing_call(
+        &self,
+        request: Requests,
+        make: impl FnOnce() -> c_int,
+    ) -> c_int {
         // SAFETY: the caller promises that `request` is null or the address of a request.
         let freed = unsafe { request.as_ref() }.map(|request| number(*request));
         let code = make();
@@ -230,10 +222,8 @@ impl Recorder {
 }
 
 /// Adds calls that were started, and a share of the time of a call that starts or completes them.
-fn add_started(region: &Region, recorded: RecordedCall, calls: u64, share: f64) {
-    let span = Span {
-        start: 0,
-        end: (share * 1e9) as u64,
-    };
-    add_to_row(region, recorded.row, span, calls, calls * recorded.bytes);
+fn add_started(region: &Region, recorded: RecordedCall, calls: u64, share: Duration) {
+    let nanoseconds = u64::try_from(share.as_nanos()).unwrap_or(u64::MAX);
+    let bytes = calls * recorded.bytes;
+    add_to_row(region, recorded.row, nanoseconds, calls, bytes);
 }

@@ -1,7 +1,7 @@
 //! The start of a recording, while the program starts MPI.
 
 use std::ffi::{OsStr, c_int};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -13,7 +13,7 @@ use mpi::ffi;
 use runtime::RequestTracker;
 
 use super::clock::{ClockOffset, compare_clocks, node_now};
-use super::communicators::Communicators;
+use super::communicators::{Communicators, UnknownOrigins};
 use super::library::{broadcast, gather_from_all, largest_over_ranks, split, split_by_node};
 use super::memory::{ROWS, Region, Regions};
 use super::shapes::NamedHandles;
@@ -53,6 +53,21 @@ pub(super) struct JobFacts {
     pub(super) started: u64,
     pub(super) ranks: u64,
     pub(super) nodes: u64,
+}
+
+impl JobFacts {
+    /// The job's identity as text.
+    pub(super) fn identity_text(&self) -> String {
+        format!("{:016x}", self.identity)
+    }
+
+    /// The file of a part of the job, that of the ranks from this one on. Other jobs may have the same file, and leave parts
+    /// or write them at the same time, so its name has the identity of the job.
+    pub(super) fn part_path(&self, first: u32) -> PathBuf {
+        let mut name = self.file.as_os_str().to_owned();
+        name.push(format!(".{}.part-{first}", self.identity_text()));
+        name.into()
+    }
 }
 
 impl RankGroup {
@@ -181,6 +196,7 @@ unsafe fn recorder_of(
         is_locked: AtomicBool::new(false),
         own: std::cell::UnsafeCell::new(OwnState {
             communicators: Communicators::new(nodes),
+            unknown: UnknownOrigins::new(has_threads),
             named: NamedHandles::new(),
             sampling: Box::new([RowSampling::default(); ROWS]),
             requests: RequestTracker::default(),
@@ -329,11 +345,4 @@ fn own_memory() -> Option<Regions> {
     let regions = Regions::new(segment, 1);
     regions.reserve(0).ok()?;
     Some(regions)
-}
-
-/// The part of a file for a group of ranks.
-pub(super) fn part_path(file: &Path, first: u32) -> PathBuf {
-    let mut name = file.as_os_str().to_owned();
-    name.push(format!(".part-{first}"));
-    name.into()
 }

@@ -20,7 +20,7 @@ pub(crate) mod usage;
 /// Show what the collectives of recorded programs cost
 ///
 /// Adds up profiles that `colltune record` or programs with COLLTUNE_RECORD have written, of one job or of many: of each
-/// FILE, with its parts if the job was killed, and of all profiles in a folder, whose names end with `.json` or
+/// FILE, with the parts that killed jobs have left of it, and of all profiles in a folder, whose names end with `.json` or
 /// `.part-RANK`. A job that is there twice counts once.
 ///
 /// First comes the share of collectives in the time of all ranks, between MPI_Init and MPI_Finalize, and the part of it
@@ -377,12 +377,21 @@ pub(super) fn parts_of(path: &Path) -> Vec<PathBuf> {
             let name = entry.file_name();
             let name = name.to_string_lossy();
             let rest = name.strip_prefix(&*own);
-            rest.is_some_and(|rest| part_number(rest) == Some(""))
+            rest.and_then(part_number).is_some_and(may_name_job)
         })
         .map(|entry| path.with_file_name(entry.file_name()))
         .collect();
     found.sort_unstable();
     found
+}
+
+/// Whether what is between the name of a profile and the end of a part's name can be the identity of a job, which colltune
+/// 0.2 did not write.
+fn may_name_job(between: &str) -> bool {
+    let Some(identity) = between.strip_prefix('.') else {
+        return between.is_empty();
+    };
+    identity.len() == 16 && identity.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// What comes before the end of a part's name; `None` if it is none.

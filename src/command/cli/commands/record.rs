@@ -24,9 +24,9 @@ use crate::values;
 /// and the part of the time that ranks waited for the last one to arrive, estimated from some of the calls. It counts all
 /// collectives, blocking, nonblocking or persistent, but no messages between two ranks.
 ///
-/// While the program runs, every node writes what it has so far to FILE.part-RANK, where RANK is its first rank, at most
-/// every five seconds. A job that is killed leaves these parts, which `colltune profile FILE` adds up; what the ranks did
-/// after the last one, at most about ten seconds, is lost. FILE may be a folder, in which each job gets a file of its own.
+/// While the program runs, every node writes what it has so far to FILE.JOB.part-RANK, where JOB are 16 digits that no other
+/// job has and RANK is its first rank, at most every five seconds. A job that is killed leaves these parts, which `colltune
+/// profile FILE` adds up; what the ranks did after the last one, at most about ten seconds, is lost. FILE may be a folder, in which each job gets a file of its own.
 /// Nodes must see the folder of FILE.
 ///
 /// To record with a table, and for other launchers and scripts, set the variables that --print-environment prints for

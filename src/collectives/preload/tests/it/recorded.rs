@@ -51,6 +51,23 @@ impl Prepared {
         (text, profile)
     }
 
+    /// The part of the first node that a killed job has left, and nothing else.
+    fn only_part(&self) -> Profile {
+        let parts = self.others();
+        let [name] = &parts[..] else {
+            panic!("one part is expected: {parts:?}");
+        };
+        self.read_part(name)
+    }
+
+    /// A part of the first node. Its name has the identity of the job.
+    fn read_part(&self, name: &str) -> Profile {
+        let part = read(&self.folder.path().join(name));
+        let id = part.jobs.keys().next().expect("a job");
+        assert_eq!(*name, format!("profile.json.{id}.part-0"));
+        part
+    }
+
     /// The names of other files than the program and its profile.
     fn others(&self) -> Vec<String> {
         let entries = std::fs::read_dir(self.folder.path()).expect("a folder");
@@ -60,7 +77,7 @@ impl Prepared {
         let program = self.program.file_name().expect("a name").to_string_lossy();
         names
             .filter(|name| *name != program && !expected.contains(&name.as_str()))
-            .filter(|name| !name.ends_with(".yaml"))
+            .filter(|name| !name.ends_with(".yaml") && name != "synced")
             .collect()
     }
 }
@@ -243,8 +260,7 @@ fn a_killed_job_leaves_a_part_without_the_last_seconds_mpi() {
     let output = prepared.start(&["killed", "12"], 2, &[]);
     assert!(!output.text.contains("the program ends"), "{}", output.text);
     assert!(!prepared.file().exists(), "{}", output.text);
-    assert_eq!(prepared.others(), ["profile.json.part-0"]);
-    let part = read(&prepared.folder.path().join("profile.json.part-0"));
+    let part = prepared.only_part();
     let job = part.jobs.values().next().expect("a job");
     assert_eq!((job.ranks, job.is_whole()), (2, false), "{job:?}");
     assert_eq!(job.arrivals, ComparedRanks::WithinNodes);
@@ -262,12 +278,34 @@ fn calls_that_test_requests_write_parts_mpi() {
     let prepared = Prepared::new("recorded.c", &[]);
     let output = prepared.start(&["tested", "9"], 2, &[]);
     assert!(!output.text.contains("the program ends"), "{}", output.text);
-    assert_eq!(prepared.others(), ["profile.json.part-0"]);
-    let part = read(&prepared.folder.path().join("profile.json.part-0"));
+    let part = prepared.only_part();
     let job = part.jobs.values().next().expect("a job");
     assert!(job.time.seconds() > 3.0, "{job:?}");
     let barriers = total(&part, |call| call.collective == "barrier");
     assert_eq!(barriers.calls, 1, "{part:?}");
+}
+
+#[test]
+fn killed_jobs_with_one_file_leave_parts_of_their_own_and_wait_for_no_disk_mpi() {
+    let prepared = Prepared::new("recorded.c", &[]);
+    let watching = compiled("synced.c", prepared.folder.path(), &["-shared", "-fPIC"]);
+    let both = format!("{} {}", preloaded().display(), watching.display());
+    let more = [("LD_PRELOAD", both.as_str())];
+    for _ in 0..2 {
+        let output = prepared.start(&["tested", "7"], 2, &more);
+        assert!(!output.text.contains("synced"), "{}", output.text);
+    }
+    let parts = prepared.others();
+    let named = parts
+        .iter()
+        .map(|name| (name.clone(), prepared.read_part(name)));
+    let sum = add_up(named);
+    assert_eq!(sum.profile.jobs.len(), 2, "{parts:?}");
+    assert_eq!(sum.repeated, [""; 0]);
+    // The whole, which is written when the program has made its last call, outlives a failure of the machine.
+    let text = prepared.start(&["shapes"], 2, &more).expect_success();
+    assert!(text.contains("synced"), "{text}");
+    assert_eq!(prepared.others(), parts, "the parts of other jobs stay");
 }
 
 #[test]
@@ -430,6 +468,25 @@ fn threads_record_all_their_calls_mpi() {
         let recorded = total(&profile, is_counted);
         assert_eq!(recorded.calls, u64::from(RANKS) * expected, "{name}");
     }
+}
+
+#[test]
+fn communicators_that_threads_make_in_another_order_are_told_apart_mpi() {
+    let prepared = Prepared::new("twins.c", &["-pthread"]);
+    let elsewhere = TempDir::new().expect("a temporary folder");
+    let flags = ["-shared", "-fPIC", "-DLATE_RETURN"];
+    let late = compiled("twins.c", elsewhere.path(), &flags);
+    let both = format!("{} {}", preloaded().display(), late.display());
+    let (text, profile) = prepared.record(&[], 2, &[("LD_PRELOAD", &both)]);
+    let allreduces = total(&profile, |call| call.collective == "allreduce");
+    assert_eq!(
+        (allreduces.calls, allreduces.sampled_calls),
+        (40, 40),
+        "{text}"
+    );
+    // Half of it, if the arrivals at one communicator were compared with those at the other one.
+    let share = allreduces.waiting_share().expect("samples");
+    assert!(share > 0.8, "{share}: {allreduces:?}");
 }
 
 #[test]

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use launcher::LibraryName;
 use schedule::Collective;
 use table::Table;
 use tempfile::TempDir;
-use testkit::mpi::chosen_installation;
+use testkit::mpi::{chosen_family, chosen_installation};
 use testkit::tables::{forcing_table, save_table};
-use vocabulary::Library;
+use vocabulary::{Library, NONBLOCKING, Pattern};
 
 use crate::launch::{compiled, run_preloaded, warnings};
 
@@ -42,6 +43,12 @@ impl Files {
             rule.confirmed = false;
         }
         put("unconfirmed", &unconfirmed);
+        let mut section = b.clone();
+        section.provenance.pattern = Pattern::Nonblocking;
+        section
+            .collectives
+            .retain(|collective, _| NONBLOCKING.contains(collective));
+        put("nonblocking", &section.join_with_replaced(Some(&a)));
         put("differing0", &a);
         put("differing1", &b);
         let broadcasts = [&a, &b].map(|table| {
@@ -104,6 +111,29 @@ fn a_changed_table_holds_for_new_communicators_under_mpi() {
         ([5, 0], 0),
         "{unwatched_text}"
     );
+}
+
+#[test]
+fn rules_for_nonblocking_calls_of_a_changed_table_hold_under_mpi() {
+    let files = Files::new();
+    let put = format!("put:{}", files.path("nonblocking").display());
+    // 1 nonblocking call by the library, 4 by the second table.
+    let steps = ["also".to_owned(), put];
+    let (calls, text) = files.run(&files.path(""), &steps, "1");
+    assert_eq!(calls[0], 1 + 4, "{text}");
+    let served = text.lines().filter_map(|line| {
+        let mut words = line.strip_prefix("colltune: ibcast")?.split_whitespace();
+        let count: u64 = words.next()?.parse().ok()?;
+        (!line.contains("the library")).then_some(count)
+    });
+    if chosen_family() == LibraryName::OpenMpi {
+        assert_eq!(served.sum::<u64>(), 4, "{text}");
+    } else {
+        let refusal =
+            "nonblocking collectives are left to the library: this MPI library lets no other";
+        assert!(text.contains(refusal), "{text}");
+        assert_eq!(served.sum::<u64>(), 0, "{text}");
+    }
 }
 
 #[test]

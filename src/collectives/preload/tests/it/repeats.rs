@@ -5,9 +5,10 @@ use table::{Confidence, Rule};
 use tempfile::TempDir;
 use testkit::mpi::{chosen_family, chosen_installation};
 use testkit::tables::{forcing_table, save_table};
-use vocabulary::Candidate;
+use vocabulary::{Candidate, Through};
 
 use crate::launch::{compiled, run_preloaded};
+use crate::stress::forcing_through;
 
 /// Runs a program with a table that chooses the algorithms with this index up to a size, and the default above; where
 /// decisions do not depend on the size, the algorithms for all sizes.
@@ -39,6 +40,19 @@ fn repeated_calls_do_not_allocate_under_mpi() {
         // Both kinds of decision occurred.
         assert!(text.contains("  allreduce/"), "{text}");
         assert!(text.contains("  default\n"), "{text}");
+    }
+}
+
+#[test]
+fn calls_that_lack_channels_do_not_allocate_under_mpi() {
+    let folder = TempDir::new().expect("a temporary folder");
+    let program = compiled("repeats.c", folder.path(), &[]);
+    let path = save_table(&forcing_through(1, Through::Shared), folder.path());
+    let off = [("COLLTUNE_SHARED_MEMORY", "0")];
+    for arguments in [vec![], vec!["irregular".to_owned()]] {
+        let text = run_preloaded(&program, &arguments, 2, &path, &off).expect_success();
+        assert!(text.contains("allocations: some before, 0 again"), "{text}");
+        assert!(text.contains("  default (no shared memory: "), "{text}");
     }
 }
 

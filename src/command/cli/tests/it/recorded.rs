@@ -193,6 +193,15 @@ fn parts_of_a_killed_job_are_added_up_under_the_name_of_the_whole() {
     let answer = place.run_line("profile job.json --json").good().json();
     assert_eq!(answer["jobs"]["missing_ranks"], 0, "{answer}");
     assert_eq!(answer["calls"], 8020, "{answer}");
+    // Another job with the same name of the file, and one that is not of it.
+    place.write(
+        "job.json.00000000000005f1.part-0",
+        part(0).replace("5f0c", "05f1"),
+    );
+    place.write("job.json.other.part-0", part(0).replace("5f0c", "05f2"));
+    let both = place.run_line("profile job.json --json").good().json();
+    assert_eq!(both["jobs"]["killed"], 2, "{both}");
+    std::fs::remove_file(place.path("job.json.00000000000005f1.part-0")).expect("removed");
     // One of them alone says what is missing.
     let half = place.run_line("profile job.json.part-2").good().out;
     assert!(half.contains("and 2 ranks left nothing"), "{half}");

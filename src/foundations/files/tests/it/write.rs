@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use files::{check_writable, is_same, is_special, write, write_by};
+use files::{check_writable, is_same, is_special, write, write_by, write_without_sync};
 use nix::libc::O_NONBLOCK;
 use nix::sys::stat::{Mode, SFlag, makedev, mknod};
 use nix::unistd::{Uid, mkfifo};
@@ -90,6 +90,18 @@ fn a_regular_file_is_replaced_whole_and_keeps_its_permissions() {
         assert_eq!(names(at.path()), ["file"]);
         fs::remove_file(&path).expect("removed");
     }
+}
+
+#[test]
+fn a_file_is_replaced_whole_without_waiting_for_the_disk() {
+    let folder = folder();
+    let path = folder.path().join("new/part");
+    for content in ["first", "second"] {
+        write_without_sync(&path, content.as_bytes()).expect("written");
+        assert_eq!(text(&path), content);
+    }
+    assert_eq!(names(path.parent().expect("a folder")), ["part"]);
+    assert!(write_without_sync(folder.path(), b"third").is_err());
 }
 
 #[test]

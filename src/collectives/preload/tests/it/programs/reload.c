@@ -10,6 +10,7 @@
  *   cd:FOLDER  rank 0 goes to FOLDER0, all others to FOLDER1
  *   old        nothing changes, and the first duplicate makes the broadcasts
  *   new        nothing changes
+ *   also       likewise, and from now on there are as many nonblocking broadcasts after the others
  */
 #define _POSIX_C_SOURCE 200809L
 #include <libgen.h>
@@ -46,7 +47,7 @@ static void change(const char *step, const char *table) {
 }
 
 int main(int argc, char **argv) {
-    int rank, calls = 1;
+    int rank, calls = 1, has_nonblocking = 0;
     MPI_Comm made[64];
     char start[4096];
     snprintf(start, sizeof start, "%s", argv[1]);
@@ -63,11 +64,19 @@ int main(int argc, char **argv) {
         }
         MPI_Barrier(MPI_COMM_WORLD);
         MPI_Comm_dup(MPI_COMM_WORLD, comm);
+        has_nonblocking |= !strcmp(argv[step], "also");
         if (!strcmp(argv[step], "old")) comm = &made[2];
         for (int call = 0; call < calls; call++) {
             int value = rank == 0 ? call : -1;
             MPI_Bcast(&value, 1, MPI_INT, 0, *comm);
             if (value != call) MPI_Abort(MPI_COMM_WORLD, 2);
+        }
+        for (int call = 0; has_nonblocking && call < calls; call++) {
+            int value = rank == 0 ? call : -1;
+            MPI_Request request;
+            MPI_Ibcast(&value, 1, MPI_INT, 0, *comm, &request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+            if (value != call) MPI_Abort(MPI_COMM_WORLD, 3);
         }
         MPI_Barrier(MPI_COMM_WORLD);
     }

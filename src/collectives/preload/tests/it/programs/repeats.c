@@ -1,5 +1,7 @@
 /* Checks that libcolltune.so allocates nothing in calls that have been made before.
  *
+ * usage: repeats [large | irregular]
+ *
  * Allocations are distinguished by their callers, because MPI libraries also allocate.
  */
 #define _GNU_SOURCE
@@ -64,7 +66,7 @@ static int find(struct dl_phdr_info *library, size_t size, void *nothing) {
 enum { RANKS = 8, MOST = 3000, WARM = 3, CALLS = 8, COLLECTIVES = 12 };
 
 static unsigned in[2 * RANKS * MOST], out[2 * RANKS * MOST];
-static int counts[RANKS];
+static int counts[RANKS], places[RANKS];
 
 static void call(int collective, int elements, MPI_Datatype type, MPI_Op op, MPI_Comm comm) {
     switch (collective) {
@@ -79,6 +81,10 @@ static void call(int collective, int elements, MPI_Datatype type, MPI_Op op, MPI
     case 8: MPI_Scan(in, out, elements, type, op, comm); break;
     case 9: MPI_Exscan(in, out, elements, type, op, comm); break;
     case 10: MPI_Barrier(comm); break;
+    case COLLECTIVES:
+        for (int i = 0; i < RANKS; i++) counts[i] = elements, places[i] = i * elements;
+        MPI_Alltoallv(in, counts, places, type, out, counts, places, type, comm);
+        break;
     default:
         for (int i = 0; i < RANKS; i++) counts[i] = elements;
         MPI_Reduce_scatter(in, out, counts, type, op, comm);
@@ -117,7 +123,7 @@ int main(int argc, char **argv) {
 
     MPI_Datatype pair, gap;
     MPI_Op sum;
-    int is_large = argc > 1;
+    int is_large = argc > 1 && !strcmp(argv[1], "large"), is_irregular = argc > 1 && !strcmp(argv[1], "irregular");
     if (is_large) before = 1, again = large();
     MPI_Type_contiguous(2, MPI_UNSIGNED, &pair);
     MPI_Type_commit(&pair);
@@ -133,7 +139,7 @@ int main(int argc, char **argv) {
         {"an operator of the program's own", MPI_UNSIGNED, sum},
     };
     for (int kind = 0; kind < (is_large ? 0 : 4); kind++)
-        for (int collective = 0; collective < COLLECTIVES; collective++)
+        for (int collective = is_irregular ? COLLECTIVES : 0; collective < COLLECTIVES + is_irregular; collective++)
             for (int elements = 0; elements <= MOST; elements = elements ? elements * 30 : 100)
                 for (int i = -WARM; i < CALLS; i++) {
                     long start = allocations;

@@ -70,7 +70,8 @@ impl TakenMemory {
     fn within_limit(bytes: u64, limit: u64) -> Option<Self> {
         let with_these = |taken: u64| taken.checked_add(bytes).filter(|all| *all <= limit);
         let taken = TAKEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_these);
-        taken.is_ok().then_some(Self(bytes))
+        // A value that is made before it is known whether as much has been taken would give it back when it is dropped.
+        taken.ok().map(|_| Self(bytes))
     }
 }
 
@@ -261,4 +262,23 @@ fn broadcast_from_first(communicator: &Communicator, bytes: &mut [u8]) -> Result
         let data = bytes.as_mut_ptr().cast();
         ffi::PMPI_Bcast(data, length, byte_datatype(), 0, communicator.raw())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::{TAKEN, TakenMemory};
+
+    #[test]
+    fn what_was_not_taken_is_not_given_back() {
+        let first = TakenMemory::within_limit(10, 15);
+        assert!(first.is_some());
+        for _ in 0..2 {
+            assert!(TakenMemory::within_limit(10, 15).is_none());
+            assert_eq!(TAKEN.load(Ordering::Relaxed), 10);
+        }
+        drop(first);
+        assert_eq!(TAKEN.load(Ordering::Relaxed), 0);
+    }
 }

@@ -70,7 +70,8 @@ impl TakenMemory {
     fn within_limit(bytes: u64, limit: u64) -> Option<Self> {
         let with_these = |taken: u64| taken.checked_add(bytes).filter(|all| *all <= limit);
         let taken = TAKEN.fetch_update(Ordering::Relaxed, Ordering::Relaxed, with_these);
-        taken.is_ok().then_some(Self(bytes))
+        // A value that is made before it is known whether as much has been taken would give it back when it is dropped.
+        taken.ok().map(|_| Self(bytes))
     }
 }
 
@@ -178,7 +179,7 @@ fn open_on_node(
     let Some(layout) = layout.filter(|layout| layout.bytes() as u64 <= node_left) else {
         return Ok(Err(NoChannels::Limit));
     };
-    let taken = TakenMemory::within_limit(layout.bytes() as u64, limit);
+    let taken = take_in_turn(node, layout.bytes() as u64, limit)?;
     let mut segment: Result<SharedSegment, Option<SegmentError>> = Err(None);
     let mut ticket = [0; Ticket::BYTES];
     if node.rank() == 0 {
@@ -205,25 +206,71 @@ fn open_on_node(
 // The following functions call MPI by its profiling names, as a program's calls of the others may be intercepted by
 // ours.
 
+/// Takes memory for channels of a node, one rank after the other in the order of their processes, which is the same in all
+/// communicators; none on the ranks after one that has too little. Collective.
+///
+/// Threads may open channels of different communicators at the same time. If all ranks took at once, one thread might get the
+/// last memory of this process and the other one that of the next process, and both would do without. So the one that is
+/// ahead in the last process for which they compete gets it.
+fn take_in_turn(
+    node: &Communicator,
+    bytes: u64,
+    limit: u64,
+) -> Result<Option<TakenMemory>, ExecError> {
+    let processes = gather_numbers(node, std::process::id())?;
+    let mut order: Vec<usize> = (0..processes.len()).collect();
+    order.sort_by_key(|rank| (processes.get(*rank).copied(), *rank));
+    let found = order.iter().position(|rank| *rank == node.rank() as usize);
+    let place = found.unwrap_or(0);
+    let rank_at = |turn: Option<usize>| c_int::try_from(*order.get(turn?)?).ok();
+    let (before, after) = (rank_at(place.checked_sub(1)), rank_at(place.checked_add(1)));
+    let mut have_all = 1_u8;
+    if let Some(before) = before {
+        // SAFETY: one byte, which is written by the call; a status that is ignored is a constant of the library.
+        check_code("MPI_Recv", unsafe {
+            let data = (&raw mut have_all).cast();
+            let ignored = ffi::RSMPI_STATUS_IGNORE;
+            ffi::PMPI_Recv(data, 1, byte_datatype(), before, 0, node.raw(), ignored)
+        })?;
+    }
+    let taken = (have_all == 1).then(|| TakenMemory::within_limit(bytes, limit));
+    let taken = taken.flatten();
+    if let Some(after) = after {
+        have_all = u8::from(taken.is_some());
+        // SAFETY: one byte.
+        check_code("MPI_Send", unsafe {
+            let data = (&raw const have_all).cast();
+            ffi::PMPI_Send(data, 1, byte_datatype(), after, 0, node.raw())
+        })?;
+    }
+    Ok(taken)
+}
+
+/// A number of each rank. Collective.
+fn gather_numbers(communicator: &Communicator, own: u32) -> Result<Vec<u32>, ExecError> {
+    let mut numbers = vec![0_u32; communicator.size() as usize];
+    // SAFETY: each rank gives one number, and there is room for one of each.
+    check_code("MPI_Allgather", unsafe {
+        ffi::PMPI_Allgather(
+            (&raw const own).cast(),
+            1,
+            ffi::RSMPI_UINT32_T,
+            numbers.as_mut_ptr().cast(),
+            1,
+            ffi::RSMPI_UINT32_T,
+            communicator.raw(),
+        )
+    })?;
+    Ok(numbers)
+}
+
 /// For each rank of a communicator, its index on this rank's node. Collective over the node.
 fn gather_places(
     communicator: &Communicator,
     node: &Communicator,
 ) -> Result<Box<[Option<u32>]>, ExecError> {
     let mine = communicator.rank();
-    let mut members = vec![0_u32; node.size() as usize];
-    // SAFETY: each rank gives one number, and there is room for one of each.
-    check_code("MPI_Allgather", unsafe {
-        ffi::PMPI_Allgather(
-            (&raw const mine).cast(),
-            1,
-            ffi::RSMPI_UINT32_T,
-            members.as_mut_ptr().cast(),
-            1,
-            ffi::RSMPI_UINT32_T,
-            node.raw(),
-        )
-    })?;
+    let members = gather_numbers(node, mine)?;
     let mut places = vec![None; communicator.size() as usize];
     for (place, rank) in (0..).zip(members) {
         if rank != mine {
@@ -261,4 +308,23 @@ fn broadcast_from_first(communicator: &Communicator, bytes: &mut [u8]) -> Result
         let data = bytes.as_mut_ptr().cast();
         ffi::PMPI_Bcast(data, length, byte_datatype(), 0, communicator.raw())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use super::{TAKEN, TakenMemory};
+
+    #[test]
+    fn what_was_not_taken_is_not_given_back() {
+        let first = TakenMemory::within_limit(10, 15);
+        assert!(first.is_some());
+        for _ in 0..2 {
+            assert!(TakenMemory::within_limit(10, 15).is_none());
+            assert_eq!(TAKEN.load(Ordering::Relaxed), 10);
+        }
+        drop(first);
+        assert_eq!(TAKEN.load(Ordering::Relaxed), 0);
+    }
 }

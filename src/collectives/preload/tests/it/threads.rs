@@ -180,6 +180,24 @@ fn threads_keep_to_the_limit_of_shared_memory_under_mpi() {
     }
 }
 
+/// Of two threads that compete for memory that only one can have, one gets it, however often they do.
+#[test]
+fn threads_do_not_take_the_last_shared_memory_from_each_other_under_mpi() {
+    const ROUNDS: u64 = 60;
+    // Channels of one communicator take all of it.
+    let limit = [("COLLTUNE_SHARED_MEMORY", "24K")];
+    let arguments = ["rivals", "2", &ROUNDS.to_string()];
+    let Some(text) = run(&arguments, 2, 0, Through::Shared, &limit) else {
+        return;
+    };
+    let words = text.split(" of them through shared memory").next();
+    let shared = words.and_then(|before| before.split_whitespace().next_back());
+    let shared: u64 = shared.and_then(|calls| calls.parse().ok()).expect("calls");
+    // Some have their turn one after the other.
+    assert!((ROUNDS..=2 * ROUNDS).contains(&shared), "{text}");
+    assert!(text.contains("the limit of shared memory"), "{text}");
+}
+
 #[test]
 fn threads_that_take_turns_on_one_communicator_get_the_results_of_mpi() {
     for (threads, through) in [(2, Through::Mpi), (5, Through::Shared)] {

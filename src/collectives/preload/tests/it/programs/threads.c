@@ -3,6 +3,7 @@
  * usage: threads apart THREADS CALLS    each thread has communicators of its own, and makes and frees others
  *        threads together THREADS CALLS one communicator for all threads, which call one after the other
  *        threads crossed THREADS ROUNDS threads make their first calls in another order on each rank
+ *        threads rivals THREADS ROUNDS  threads make their first calls at the same time, again with other communicators
  *        threads handlers 2 ROUNDS      one thread makes communicators of one that the other one uses for the first time
  *        threads filled 1 MADE          makes and frees as many communicators before it uses one more
  *        threads unlike 1 CALLS         the first rank asks for such threads, and the others do not
@@ -154,6 +155,14 @@ static void *work_crossed(void *argument) {
     return NULL;
 }
 
+static pthread_barrier_t start;
+
+static void *work_rivals(void *argument) {
+    pthread_barrier_wait(&start);
+    MPI_Barrier(comms[(long)argument]);
+    return NULL;
+}
+
 static MPI_Errhandler reporting, inherited;
 static MPI_Group alone;
 static atomic_int is_used;
@@ -213,6 +222,7 @@ static void *work_filled(void *argument) {
 
 static void *(*work_of(const char *what))(void *) {
     if (!strcmp(what, "crossed")) return work_crossed;
+    if (!strcmp(what, "rivals")) return work_rivals;
     if (!strcmp(what, "together")) return work_together;
     if (!strcmp(what, "handlers")) return work_handlers;
     return !strcmp(what, "filled") ? work_filled : work_apart;
@@ -240,7 +250,9 @@ int main(int argc, char **argv) {
         MPI_Type_commit(&pair);
         MPI_Op_create(take_last, 0, &last);
         MPI_Comm_create_errhandler(report, &reporting);
-        int rounds = strcmp(what, "crossed") && strcmp(what, "handlers") ? 1 : calls;
+        int has_rounds = !strcmp(what, "crossed") || !strcmp(what, "handlers") || !strcmp(what, "rivals");
+        int rounds = has_rounds ? calls : 1;
+        pthread_barrier_init(&start, NULL, (unsigned)threads);
         for (int round = 0; round < rounds; round++) {
             for (int i = 0; i < threads; i++) MPI_Comm_dup(MPI_COMM_WORLD, &comms[i]);
             if (!strcmp(what, "handlers")) prepare_handlers();
@@ -250,6 +262,7 @@ int main(int argc, char **argv) {
                 run(work_of(what));
             for (int i = 0; i < threads; i++) MPI_Comm_free(&comms[i]);
         }
+        pthread_barrier_destroy(&start);
         MPI_Errhandler_free(&reporting);
         MPI_Op_free(&last);
         MPI_Type_free(&pair);

@@ -7,10 +7,10 @@ use crate::nights::Random;
 #[test]
 fn the_extremes_of_n_values_enclose_a_further_one_in_n_minus_1_of_n_plus_1_cases() {
     assert_eq!(prediction_interval(&[], 0.95), None);
-    let one = prediction_interval(&[2.0], 0.95).unwrap();
+    let one = prediction_interval(&[2.0], 0.95).expect("values");
     assert_eq!([one.low, one.high, one.coverage], [2.0, 2.0, 0.0]);
     assert_eq!(one.known_ends(), None);
-    let six = prediction_interval(&[1.4, 1.1, 1.6, 1.2, 1.5, 1.3], 0.95).unwrap();
+    let six = prediction_interval(&[1.4, 1.1, 1.6, 1.2, 1.5, 1.3], 0.95).expect("values");
     assert_eq!([six.low, six.high], [1.1, 1.6]);
     assert!((six.coverage - 5.0 / 7.0).abs() < 1e-12);
 }
@@ -18,11 +18,11 @@ fn the_extremes_of_n_values_enclose_a_further_one_in_n_minus_1_of_n_plus_1_cases
 #[test]
 fn many_values_do_without_their_extremes_and_stay_wide() {
     let values: Vec<f64> = (1..=99).map(f64::from).collect();
-    let interval = prediction_interval(&values, 0.95).unwrap();
+    let interval = prediction_interval(&values, 0.95).expect("values");
     // Leaving out one value more at each end would make it 94 %.
     assert_eq!([interval.low, interval.high], [2.0, 98.0]);
     assert!((interval.coverage - 0.96).abs() < 1e-12);
-    let of_median = median_interval(&values, 0.95).unwrap();
+    let of_median = median_interval(&values, 0.95).expect("values");
     assert!(of_median.high - of_median.low < 25.0, "{of_median:?}");
 }
 
@@ -35,8 +35,8 @@ fn further_values_are_enclosed_as_often_as_is_said() {
         let mut coverage = 0.0;
         for _ in 0..SERIES {
             let values: Vec<f64> = (0..=count).map(|_| random.uniform()).collect();
-            let (further, known) = values.split_last().unwrap();
-            let interval = prediction_interval(known, 0.95).unwrap();
+            let (further, known) = values.split_last().expect("values");
+            let interval = prediction_interval(known, 0.95).expect("values");
             coverage = interval.coverage;
             enclosed += usize::from(!interval.excludes(*further));
         }

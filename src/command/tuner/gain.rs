@@ -458,7 +458,7 @@ impl Prediction<'_> {
 
     /// The speed-up of a decision's candidate: that of `validate` at this size, or else the table's.
     fn find_speedup(&self, query: &Query, decision: &Decision<'_>) -> Option<KnownSpeedup> {
-        let validated = self.table.verdicts.iter().filter(|verdict| {
+        let about_query = self.table.verdicts.iter().filter(|verdict| {
             verdict.collective == query.collective
                 && verdict.shape == query.shape
                 && verdict.order.may_be(query.order)
@@ -469,7 +469,7 @@ impl Prediction<'_> {
                 && verdict.pattern == self.table.provenance.pattern
                 && (!query.collective.is_reduction() || verdict.operators == query.operators)
         });
-        let newest = validated.max_by_key(|verdict| verdict.unix_seconds);
+        let newest = about_query.max_by_key(|verdict| verdict.unix_seconds);
         let validated = newest
             .and_then(|verdict| verdict.speedup)
             .filter(|ratio| ratio.interval.known_ends().is_some());

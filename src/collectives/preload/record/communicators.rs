@@ -139,16 +139,16 @@ impl CommunicatorRecord {
             return;
         }
         // A call over a group is not one of all ranks of this communicator, so it must not number that.
-        let own = if tag.is_some() && self.identity == Identity::Open {
+        let parent = if tag.is_some() && self.identity == Identity::Open {
             None
         } else {
             self.identify(unknown)
         };
         let kind = hash_of((made.group, tag));
-        let numbered = own.and_then(|own| Some((own, self.made.next_number(kind)?)));
-        made.identity = match numbered {
-            Some((own, number)) => Identity::of_numbers(("made", own, kind, number)),
-            None => Identity::Absent,
+        let number = parent.and_then(|_| self.made.next_number(kind));
+        made.identity = match (parent, number) {
+            (Some(parent), Some(number)) => Identity::of_numbers(("made", parent, kind, number)),
+            _ => Identity::Absent,
         };
     }
 }

@@ -39,6 +39,13 @@ impl Mistake {
         Self::new(message, suggest_names(word, known, "choose one of"))
     }
 
+    /// The same mistake with a further remedy.
+    #[must_use]
+    pub fn with_remedy(self, remedy: &str) -> Self {
+        let help = format!("{}; {remedy}", self.help);
+        Self { help, ..self }
+    }
+
     /// An unknown key.
     pub fn unknown_key(key: &str, known: &[&str]) -> Self {
         let known = known.iter().copied();

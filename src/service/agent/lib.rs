@@ -257,8 +257,8 @@ impl Agent {
         Ok(())
     }
 
-    /// The pause after so many failures in a row. It differs between hosts, so that not all agents ask a service at the
-    /// moment at which it is back.
+    /// The pause after this number of failures in a row. It differs between hosts, so that agents do not all ask a service
+    /// at the moment at which it is back.
     fn pause_after(&self, failures: u32, error: &AgentError) -> Duration {
         let doubled = 2_u32.saturating_pow(failures.saturating_sub(1).min(16));
         let pause = self.pace.first_pause.saturating_mul(doubled);

@@ -2,7 +2,7 @@
 
 use launcher::LibraryChoice;
 use libraries::LibraryName;
-use strict_yaml::{Field, Scalar, Shorthand};
+use strict_yaml::{Field, Mistake, Scalar, Shorthand};
 
 use super::{Checked, Validator};
 use crate::definition::LibraryDefinition;
@@ -53,10 +53,19 @@ impl Validator<'_> {
     }
 
     fn check_library_name(&self, field: &Field, word: &Scalar) -> Checked<Option<LibraryName>> {
-        let mut known = vec![("auto", None)];
-        known.extend(LibraryName::ALL.map(|library| (library.name(), Some(library))));
-        self.document
-            .parse_word(field, &word.0, "MPI library", &known)
+        if word.0 == "auto" {
+            return Ok(None);
+        }
+        let mut libraries = LibraryName::ALL.into_iter();
+        let found = libraries.find(|library| library.name() == word.0);
+        found.map(Some).ok_or_else(|| {
+            let names = LibraryName::ALL.map(|library| library.name());
+            let known = std::iter::once("auto").chain(names);
+            let mistake = Mistake::unknown_word("MPI library", &word.0, known).with_remedy(
+                "a library that colltune does not know needs `version` and `launcher`",
+            );
+            self.document.error_at_value(field, mistake)
+        })
     }
 }
 

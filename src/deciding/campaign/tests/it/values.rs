@@ -86,6 +86,14 @@ fn invalid_values_are_refused() {
         "`mpch`",
         "did you mean `mpich`?",
     );
+    // A library that colltune does not know is another one than a misspelt one.
+    check(
+        "name: x\nlibrary: {name: mvapich}\n",
+        (2, 17),
+        "library.name",
+        "unknown MPI library `mvapich`",
+        "a library that colltune does not know needs `version` and `launcher`",
+    );
     check(
         "name: x\nlauncher: lsf\n",
         (2, 11),

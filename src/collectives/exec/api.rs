@@ -130,6 +130,20 @@ pub fn is_running() -> bool {
     initialized != 0 && !is_finalized()
 }
 
+/// The thread level that MPI provides.
+///
+/// # Errors
+///
+/// If MPI has not been initialised.
+pub fn provided_thread_level() -> Result<c_int, ExecError> {
+    let mut level = 0;
+    // SAFETY: the result is written by the call.
+    check_code("MPI_Query_thread", unsafe {
+        ffi::PMPI_Query_thread(&mut level)
+    })?;
+    Ok(level)
+}
+
 /// Converts a length to an MPI count.
 pub(crate) fn mpi_count(units: u64) -> Result<c_int, ExecError> {
     c_int::try_from(units).map_err(|_| ExecError::TooLarge { bytes: units })

@@ -63,7 +63,9 @@ mod tool;
 mod transports;
 mod unit;
 
-pub use api::{check_code, identify_library, is_running, library_text, reports_to_world};
+pub use api::{
+    check_code, identify_library, is_running, library_text, provided_thread_level, reports_to_world,
+};
 pub use application::{ApplicationCall, StartedCall};
 pub use arguments::{Arguments, Elements};
 pub use bytes::Bytes;

@@ -8,6 +8,7 @@ use std::rc::Rc;
 use mpi::ffi;
 
 use crate::ExecError;
+use crate::api::{is_running, provided_thread_level};
 
 // From `shim.c`: macros of `mpi.h`, and handles that can only be compared in C.
 unsafe extern "C" {
@@ -36,10 +37,20 @@ pub(crate) struct Tool {
 struct ToolSession;
 
 impl Tool {
+    /// Opens the interface for the thread level that MPI has.
+    ///
+    /// Open MPI takes the level of the interface for the level of the whole library (its pull request 14164): with a
+    /// lower one, threads of the program share what they must not.
     pub(crate) fn open() -> Result<Self, ExecError> {
+        let level = if is_running() {
+            provided_thread_level()?
+        } else {
+            // SAFETY: a constant of the library, which `MPI_Init` or `MPI_Init_thread` replaces.
+            unsafe { ffi::RSMPI_THREAD_FUNNELED }
+        };
         let mut provided = 0;
         // SAFETY: may be called at any time; `provided` is written.
-        let code = unsafe { ffi::MPI_T_init_thread(ffi::RSMPI_THREAD_FUNNELED, &mut provided) };
+        let code = unsafe { ffi::MPI_T_init_thread(level, &mut provided) };
         check_tool_code("MPI_T_init_thread", "", code)?;
         Ok(Self {
             _session: Rc::new(ToolSession),

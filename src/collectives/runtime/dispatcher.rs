@@ -27,7 +27,7 @@ use crate::state::{
     AttachContext, Attached, CommunicatorMeans, NetworkCheck, Reasons, State, pass_on_all,
 };
 use crate::table_mismatch::{Host, TableMismatch};
-use crate::threads::{BusyFlag, CallCounter, is_multiple, lock, provided_level};
+use crate::threads::{BusyFlag, CallCounter, is_multiple, lock};
 use crate::versions::Versions;
 use crate::watch::Watch;
 use crate::wrong::Answers;
@@ -138,7 +138,7 @@ impl Dispatcher {
         settings: Settings,
     ) -> Result<Self, RuntimeError> {
         let library = exec::identify_library();
-        let level = provided_level()?;
+        let level = exec::provided_thread_level()?;
         let digest = loaded.as_ref().map_or(0, |loaded| loaded.digest);
         let Policy {
             min_confidence,

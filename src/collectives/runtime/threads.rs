@@ -37,7 +37,6 @@ use std::ffi::c_int;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use exec::{ExecError, check_code};
 use mpi::ffi;
 use table::dispatch::CommunicatorRules;
 
@@ -69,16 +68,6 @@ const _: () = {
 /// Locks something for a moment, also after a panic: what is locked is never left half changed.
 pub(crate) fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The thread level that MPI provides.
-pub(crate) fn provided_level() -> Result<c_int, ExecError> {
-    let mut level = 0;
-    // SAFETY: the result is written by the call.
-    check_code("MPI_Query_thread", unsafe {
-        ffi::PMPI_Query_thread(&mut level)
-    })?;
-    Ok(level)
 }
 
 /// Whether threads may call MPI at the same time at this level.

@@ -262,6 +262,11 @@ int main(int argc, char **argv) {
                 run(work_of(what));
             for (int i = 0; i < threads; i++) MPI_Comm_free(&comms[i]);
         }
+        int level, is_main;
+        MPI_Query_thread(&level);
+        MPI_Is_thread_main(&is_main);
+        expect(level == provided, 0, calls, "another thread level");
+        expect(is_main, 0, calls, "another main thread");
         pthread_barrier_destroy(&start);
         MPI_Errhandler_free(&reporting);
         MPI_Op_free(&last);

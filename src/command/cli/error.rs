@@ -284,7 +284,7 @@ pub(crate) enum CliError {
     #[kind(Input)]
     #[help("give the files of one kind, as in `colltune profile FOLDER/*.jsonl`")]
     TwoKindsOfProfiles { profile: PathBuf, lines: PathBuf },
-    #[error("the profile has no calls that a table could serve")]
+    #[error("the profile has no blocking calls that a table could serve")]
     #[kind(Input)]
     #[help(
         "tables serve blocking collectives on communicators with the same number of ranks on each node; `colltune profile` \

@@ -21,7 +21,7 @@ use std::path::Path;
 
 use campaign::{Campaign, ProgramCalls};
 use export::{Choices, Options};
-use profile::{CallCost, CallShape, CommunicatorClass, MadeBy, Profile, SizeClass, Time};
+use profile::{CallCost, CallShape, CommunicatorClass, Form, MadeBy, Profile, SizeClass, Time};
 use schedule::Collective;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -533,9 +533,13 @@ fn group_of_call(
     call: &CallShape,
     deployment: Deployment,
 ) -> Result<(CallGroup, Query), &'static str> {
+    let is_served = call.is_served();
+    if is_served == Some(true) && call.form != Form::Blocking {
+        return Err("the saving of nonblocking calls is not predicted");
+    }
     let collective = Collective::from_name(&call.collective)
-        .filter(|_| call.is_served())
-        .ok_or("tables do not serve nonblocking, persistent, neighbourhood and other calls")?;
+        .filter(|_| is_served == Some(true))
+        .ok_or("tables do not serve persistent, neighbourhood, most nonblocking and other calls")?;
     let unequal = "the communicator's nodes have different numbers of its ranks, or are not known";
     let class = call.communicator.as_ref().ok_or(unequal)?;
     let (nodes, ppn) = class.nodes.zip(class.ppn).ok_or(unequal)?;

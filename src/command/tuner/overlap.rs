@@ -25,8 +25,21 @@ pub struct HiddenShare {
     pub shape: CommShape,
     /// The share of the library's own calls, from 0 to 1.
     pub library: f64,
-    /// That of the candidates which replace it; null if none does.
-    pub chosen: Option<f64>,
+    /// What becomes of it where other candidates replace the library's own; null if none does.
+    pub replaced: Option<ReplacedCalls>,
+}
+
+/// Calls of the sizes at which other candidates replace the library's own.
+#[derive(Clone, Debug, PartialEq, JsonSchema, Serialize)]
+pub struct ReplacedCalls {
+    /// The number of sizes.
+    pub sizes: usize,
+    /// The share of the library's own calls that computation hides at these sizes, from 0 to 1.
+    pub library: f64,
+    /// That of the candidates in their place.
+    pub chosen: f64,
+    /// The time that is not hidden, relative to that of the library's own calls; null if computation hides all of these.
+    pub remaining_ratio: Option<f64>,
 }
 
 impl fmt::Display for HiddenShare {
@@ -35,7 +48,7 @@ impl fmt::Display for HiddenShare {
             collective,
             shape,
             library,
-            chosen,
+            replaced,
         } = self;
         let percent = |share: f64| 100.0 * share;
         write!(
@@ -43,14 +56,70 @@ impl fmt::Display for HiddenShare {
             "i{collective} on {shape}: computation hides {:.0} % of the library's calls",
             percent(*library)
         )?;
-        match chosen {
-            Some(share) => write!(
+        let Some(replaced) = replaced else {
+            return Ok(());
+        };
+        write!(
+            f,
+            "; at the {} sizes of other algorithms {:.0} % of theirs, {:.0} % of the library's",
+            replaced.sizes,
+            percent(replaced.chosen),
+            percent(replaced.library)
+        )?;
+        match replaced.remaining_ratio {
+            Some(ratio) => write!(
                 f,
-                ", {:.0} % of those of the algorithms in their place",
-                percent(*share)
+                ", and the time that is left is {:.0} % of the library's",
+                percent(ratio)
             ),
             None => Ok(()),
         }
+    }
+}
+
+/// The times of one candidate's calls in one cell, in seconds.
+#[derive(Clone, Copy)]
+struct PatternTimes {
+    /// Of a call that is waited for at once.
+    at_once: f64,
+    /// The part of a call that computation does not hide.
+    not_hidden: f64,
+}
+
+impl PatternTimes {
+    fn hidden_share(self) -> f64 {
+        (1.0 - self.not_hidden / self.at_once).max(0.0)
+    }
+}
+
+/// What decisions about the sizes of a collective on a shape have found.
+#[derive(Default)]
+struct SizesOfShape {
+    /// The hidden shares of the library's own calls.
+    library: Vec<f64>,
+    /// The times of the library's own calls where another candidate is chosen, and of that one's.
+    replaced: Vec<[PatternTimes; 2]>,
+}
+
+impl SizesOfShape {
+    fn replaced_calls(&self) -> Option<ReplacedCalls> {
+        let shares = |of: usize| -> Vec<f64> {
+            let times = self.replaced.iter();
+            times.map(|both| both[of].hidden_share()).collect()
+        };
+        let not_all_hidden = self
+            .replaced
+            .iter()
+            .filter(|[library, _]| library.not_hidden > 0.0);
+        let ratios: Vec<f64> = not_all_hidden
+            .map(|[library, chosen]| chosen.not_hidden / library.not_hidden)
+            .collect();
+        Some(ReplacedCalls {
+            sizes: self.replaced.len(),
+            library: median(&shares(0))?,
+            chosen: median(&shares(1))?,
+            remaining_ratio: median(&ratios),
+        })
     }
 }
 
@@ -73,28 +142,35 @@ pub(crate) fn find_hidden_shares(
             }
         }
     }
-    let hidden = |cell: Cell, candidate: &Candidate| -> Option<f64> {
+    let times = |cell: Cell, candidate: &Candidate| {
         let key = (cell, candidate.clone());
-        let (whole, rest) = (at_once.get(&key)?, not_hidden.get(&key)?);
-        Some((1.0 - rest / whole).max(0.0))
+        Some(PatternTimes {
+            at_once: *at_once.get(&key)?,
+            not_hidden: *not_hidden.get(&key)?,
+        })
     };
-    let mut groups: BTreeMap<(Collective, CommShape), [Vec<f64>; 2]> = BTreeMap::new();
+    let mut groups: BTreeMap<(Collective, CommShape), SizesOfShape> = BTreeMap::new();
     for decision in decisions {
         let cell = decision.cell;
-        let [library, chosen] = groups.entry((cell.collective, cell.shape)).or_default();
-        library.extend(hidden(cell, &Candidate::Default));
-        if decision.chosen != Candidate::Default {
-            chosen.extend(hidden(cell, &decision.chosen));
+        let Some(library) = times(cell, &Candidate::Default) else {
+            continue;
+        };
+        let sizes = groups.entry((cell.collective, cell.shape)).or_default();
+        sizes.library.push(library.hidden_share());
+        if decision.chosen != Candidate::Default
+            && let Some(chosen) = times(cell, &decision.chosen)
+        {
+            sizes.replaced.push([library, chosen]);
         }
     }
     let shares = groups
         .into_iter()
-        .filter_map(|((collective, shape), [library, chosen])| {
+        .filter_map(|((collective, shape), sizes)| {
             Some(HiddenShare {
                 collective,
                 shape,
-                library: median(&library)?,
-                chosen: median(&chosen),
+                library: median(&sizes.library)?,
+                replaced: sizes.replaced_calls(),
             })
         });
     Ok(shares.collect())
@@ -144,18 +220,21 @@ mod tests {
 
     #[test]
     fn shares_follow_from_both_patterns() {
-        let samples = |times: [(u64, Candidate, f64); 3]| {
-            let taken = times.map(|(bytes, candidate, seconds)| Sample {
-                launch: 1,
-                subject: Subject::Cell(cell(bytes)),
-                candidate,
-                batch: 1,
-                seconds: vec![seconds; 5],
-                invalid: 0,
-                residual_seconds: None,
-                left: None,
-            });
-            taken.to_vec()
+        let samples = |times: &[(u64, Candidate, f64)]| {
+            let taken = times
+                .iter()
+                .cloned()
+                .map(|(bytes, candidate, seconds)| Sample {
+                    launch: 1,
+                    subject: Subject::Cell(cell(bytes)),
+                    candidate,
+                    batch: 1,
+                    seconds: vec![seconds; 5],
+                    invalid: 0,
+                    residual_seconds: None,
+                    left: None,
+                });
+            taken.collect::<Vec<_>>()
         };
         let confirmed = |pattern, taken| ConfirmedPattern {
             pattern,
@@ -167,35 +246,49 @@ mod tests {
             (8, default(), 2e-6),
             (64, default(), 4e-6),
             (64, binomial(), 2e-6),
+            (512, default(), 8e-6),
+            (512, binomial(), 4e-6),
         ];
+        // At 512 bytes, computation hides all of the library's call.
         let beside = [
             (8, default(), 1e-6),
             (64, default(), 3e-6),
             (64, binomial(), 0.5e-6),
+            (512, default(), 0.0),
+            (512, binomial(), 3e-6),
         ];
         let history = History {
             confirmed: vec![
-                confirmed(Pattern::Nonblocking, samples(at_once)),
-                confirmed(Pattern::Overlapped, samples(beside)),
+                confirmed(Pattern::Nonblocking, samples(&at_once)),
+                confirmed(Pattern::Overlapped, samples(&beside)),
             ],
             ..History::default()
         };
-        let decisions = [decision(8, default()), decision(64, binomial())];
+        let decisions = [
+            decision(8, default()),
+            decision(64, binomial()),
+            decision(512, binomial()),
+        ];
         let shares = find_hidden_shares(&history, &decisions).expect("samples");
         let texts: Vec<String> = shares.iter().map(ToString::to_string).collect();
-        // 1/2 and 1/4 of the default's.
+        // The library's shares are 1/2, 1/4 and 1; those of the algorithm in its place 3/4 and 1/4.
         assert_eq!(
             texts,
             [
-                "ibcast on 1x2: computation hides 38 % of the library's calls, 75 % of those of the algorithms in their \
-                 place"
+                "ibcast on 1x2: computation hides 50 % of the library's calls; at the 2 sizes of other algorithms 50 % of \
+                 theirs, 63 % of the library's, and the time that is left is 17 % of the library's"
             ]
         );
         let json = serde_json::to_value(&shares).expect("JSON");
-        let expected = serde_json::json!([
-            {"collective": "bcast", "nodes": 1, "ppn": 2, "library": 0.375, "chosen": 0.75}
-        ]);
-        assert_eq!(json, expected);
+        let replaced = &json[0]["replaced"];
+        assert_eq!(replaced["sizes"], 2);
+        assert_eq!(
+            (&replaced["library"], &replaced["chosen"]),
+            (&0.625.into(), &0.5.into())
+        );
+        assert_eq!(json[0]["collective"], "bcast");
+        let of_default = find_hidden_shares(&history, &decisions[..1]).expect("samples");
+        assert_eq!(of_default[0].replaced, None);
         let none = find_hidden_shares(&History::default(), &decisions).expect("none");
         assert_eq!(none, []);
     }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use libraries::LibraryName;
-use profile::{CallCost, CallShape, Profile, SizeClass};
+use profile::{CallCost, CallShape, Form, Profile, SizeClass};
 use schedule::Collective;
 use vocabulary::{CommShape, Datatype, Operator};
 
@@ -28,7 +28,7 @@ struct MeasurableCalls<'a> {
 }
 
 /// A campaign of the shapes, collectives and sizes that take the most time in a profile, apart from waiting for late
-/// ranks, which no table makes shorter. `None` if there are none that a table could serve.
+/// ranks, which no table makes shorter. `None` if there are no blocking calls that a table could serve.
 #[must_use]
 pub fn profile_template(profile: &Profile, library: Option<&str>) -> Option<String> {
     let all = profile.calls.iter();
@@ -104,7 +104,8 @@ budget: 10m
 
 /// What a campaign can measure of calls; `None` if that is nothing.
 fn measurable<'a>(call: &'a CallShape, tally: &'a CallCost) -> Option<MeasurableCalls<'a>> {
-    let collective = Collective::from_name(&call.collective).filter(|_| call.is_served())?;
+    let is_blocking = call.is_served() == Some(true) && call.form == Form::Blocking;
+    let collective = Collective::from_name(&call.collective).filter(|_| is_blocking)?;
     let class = call.communicator.as_ref()?;
     let shape = CommShape::try_new(class.nodes?, class.ppn?).filter(|shape| shape.ranks() > 1)?;
     let is_empty = collective.has_data() && tally.mean_bytes() < 1.0;

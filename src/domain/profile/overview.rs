@@ -76,8 +76,8 @@ pub struct ShapeOverview {
     pub mean_bytes: Option<f64>,
     /// The longest call.
     pub longest_seconds: f64,
-    /// Whether tables can serve such calls.
-    pub is_served: bool,
+    /// Whether tables can serve such calls; null for `other`, calls of any kind that the profile had no place for or that failed.
+    pub is_served: Option<bool>,
 }
 
 impl Profile {
@@ -86,7 +86,7 @@ impl Profile {
     pub fn overview(&self) -> Overview {
         let rank_time: Time = self.jobs.values().map(|job| job.rank_time).sum();
         let time: Time = self.calls.values().map(|tally| tally.time).sum();
-        let unserved: Time = self.time_of(|shape| !shape.is_served());
+        let unserved: Time = self.time_of(|shape| shape.is_served() == Some(false));
         let of_all = |seconds: f64| share(seconds, time.seconds());
         // Shapes without samples say nothing about waiting.
         let estimates = self

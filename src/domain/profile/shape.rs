@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use strum_macros::IntoStaticStr;
-use vocabulary::RankOrder;
+use vocabulary::{NONBLOCKING, RankOrder};
 
 /// How a program made a communicator.
 #[derive(
@@ -179,10 +179,20 @@ impl CallShape {
         }
     }
 
-    /// Whether calls of such a shape may have rules in tables.
+    /// Whether calls of such a shape may have rules in tables; `None` for [`Self::other`], which calls of any kind become.
     #[must_use]
-    pub fn is_served(&self) -> bool {
-        self.form == Form::Blocking && !self.is_neighbourhood() && *self != Self::other()
+    pub fn is_served(&self) -> Option<bool> {
+        if *self == Self::other() {
+            return None;
+        }
+        Some(match self.form {
+            Form::Blocking => !self.is_neighbourhood(),
+            Form::Nonblocking => {
+                let mut with_rules = NONBLOCKING.iter();
+                with_rules.any(|collective| collective.name() == self.collective)
+            }
+            Form::Persistent => false,
+        })
     }
 
     /// Whether ranks communicate with their neighbours in a topology only.

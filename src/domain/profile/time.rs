@@ -12,8 +12,9 @@ pub struct Time(u128);
 
 const PER_SECOND: f64 = 1e9;
 
-/// The most seconds in a file: more than all computers together could record.
+/// The most seconds in a file, and of a sum: more than all computers together could record.
 const MOST_SECONDS: f64 = 1e18;
+const MOST_NANOSECONDS: u128 = 1_000_000_000_000_000_000 * 1_000_000_000;
 
 impl Time {
     /// A length of time.
@@ -49,7 +50,8 @@ impl Add for Time {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self(self.0.saturating_add(other.0))
+        // So that every sum can be written and read; neither exceeds the bound before.
+        Self((self.0 + other.0).min(MOST_NANOSECONDS))
     }
 }
 
@@ -87,5 +89,19 @@ impl<'de> Deserialize<'de> for Time {
                 "{seconds} is no time in seconds from 0 to {MOST_SECONDS:e}"
             )))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Time;
+
+    #[test]
+    fn sums_of_the_longest_times_can_be_read_again() {
+        let longest: Time = serde_json::from_str("1e18").expect("a time");
+        let sum = longest + longest + Time::from_nanoseconds(1);
+        let text = serde_json::to_string(&sum).expect("a text");
+        assert_eq!(serde_json::from_str::<Time>(&text).expect("a time"), sum);
+        assert!(serde_json::from_str::<Time>("1.1e18").is_err());
     }
 }

@@ -30,7 +30,7 @@ pub(crate) mod usage;
 /// the communicator as nodes x ranks on each, with their order and how the program made it; the mean length of a call in
 /// bytes, as tables have it; the calls and the time of all ranks together; the share of the time in all collectives; and
 /// the estimated share of waiting in the time of these calls. `not served` marks those that no table can serve, such as
-/// nonblocking ones.
+/// persistent ones.
 ///
 /// A file that cannot be read is an error with the place in it; the others are added up and shown nevertheless.
 ///
@@ -513,7 +513,10 @@ fn shape_row(shape: &ShapeOverview) -> [String; 10] {
     let bytes = shape
         .mean_bytes
         .filter(|_| shape.call.collective != "barrier");
-    let unserved = if shape.is_served { "" } else { "not served" };
+    let unserved = match shape.is_served {
+        Some(false) => "not served",
+        Some(true) | None => "",
+    };
     [
         describe_collective(&shape.call),
         shape

@@ -133,13 +133,15 @@ fn what_is_not_covered_is_told_with_the_reason() {
         recorded_call("allreduce", SHAPE, 1 << 20, WAITING),
         recorded_call("alltoall", SHAPE, 64, WAITING),
         recorded_call("neighbor_alltoall", SHAPE, 64, NO_SAMPLES),
+        recorded_call("bcast", SHAPE, 64, NO_SAMPLES).replace("blocking", "nonblocking"),
     ]);
     let ran = place.run_line(GAIN);
     // The table saves nothing.
     assert_eq!(ran.code, Some(1), "{ran:?}");
     let found = uncovered_seconds(&ran.json()["deployments"][0]);
     let expected = [
-        (8.0, "tables do not serve nonblocking"),
+        (8.0, "tables do not serve persistent"),
+        (8.0, "the saving of nonblocking calls is not predicted"),
         (4.0, "the length is outside the measured sizes"),
         (4.0, "nothing was measured on communicators of that shape"),
         (4.0, "the table has no rules for alltoall"),

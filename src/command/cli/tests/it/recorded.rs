@@ -277,14 +277,14 @@ fn a_campaign_is_made_of_what_programs_call() {
             .read("nodes.yaml")
             .contains("# launcher: {local: {hostfile: ")
     );
-    // Nonblocking collectives have no rules.
+    // A profile's campaign measures blocking calls only.
     let unserved = PROFILE.replace("\"form\":\"blocking\"", "\"form\":\"nonblocking\"");
     place.write("unserved.json", unserved);
     place
         .run_line("init --profile unserved.json --output none.yaml")
         .bad(
             2,
-            &["no calls that a table could serve", "colltune profile"],
+            &["no blocking calls that a table could serve", "colltune profile"],
         );
     place
         .run_line("init --profile calls.yaml --output none.yaml")

@@ -1,6 +1,6 @@
 //! What profiles say.
 
-use profile::{CallCost, ComparedRanks, Form, Profile, RecordedJob};
+use profile::{CallCost, CallShape, ComparedRanks, Form, Profile, RecordedJob};
 
 use crate::made::{allreduce, job, of_calls, seconds};
 
@@ -15,15 +15,15 @@ fn waiting_is_told_apart_from_communication() {
         waiting: seconds(3),
         ..CallCost::default()
     };
-    let mut nonblocking = allreduce(8);
-    nonblocking.form = Form::Nonblocking;
-    nonblocking.bytes = None;
+    let mut persistent = allreduce(8);
+    persistent.form = Form::Persistent;
+    persistent.bytes = None;
     let unsampled = CallCost {
         calls: 10,
         time: seconds(2),
         ..CallCost::default()
     };
-    let profile = of_calls("one", [(allreduce(64), sampled), (nonblocking, unsampled)]);
+    let profile = of_calls("one", [(allreduce(64), sampled), (persistent, unsampled)]);
     let overview = profile.overview();
     // The job has forty seconds of all ranks.
     assert!((overview.share - 12.0 / 40.0).abs() < 1e-12, "{overview:?}");
@@ -44,8 +44,42 @@ fn waiting_is_told_apart_from_communication() {
         (first.waiting_share, second.waiting_share),
         (Some(0.75), None)
     );
-    assert_eq!((first.is_served, second.is_served), (true, false));
+    assert_eq!(
+        (first.is_served, second.is_served),
+        (Some(true), Some(false))
+    );
     assert_eq!(second.mean_bytes, None);
+}
+
+#[test]
+fn calls_without_a_place_are_of_unknown_kinds() {
+    let cost = CallCost {
+        calls: 10,
+        time: seconds(2),
+        ..CallCost::default()
+    };
+    let profile = of_calls("one", [(CallShape::other(), cost)]);
+    let overview = profile.overview();
+    assert_eq!(overview.unserved_share, 0.0);
+    assert_eq!(overview.shapes[0].is_served, None);
+}
+
+#[test]
+fn three_nonblocking_collectives_are_served() {
+    let is_served = |collective: &str, form| {
+        let call = CallShape {
+            collective: collective.to_owned(),
+            form,
+            ..allreduce(8)
+        };
+        call.is_served().expect("a known kind")
+    };
+    for collective in ["bcast", "allreduce", "barrier"] {
+        assert!(is_served(collective, Form::Nonblocking), "{collective}");
+        assert!(!is_served(collective, Form::Persistent), "{collective}");
+    }
+    assert!(!is_served("alltoall", Form::Nonblocking));
+    assert!(!is_served("neighbor_alltoall", Form::Blocking));
 }
 
 #[test]

@@ -235,13 +235,35 @@ impl StartedCall {
         own.shares_with(others) && own.tag() == others.tag()
     }
 
+    /// Starts the messages of the first round, and does not look whether any have arrived. Returns whether the call has ended,
+    /// since it needs none.
+    ///
+    /// # Errors
+    ///
+    /// As in [`Self::advance`].
+    pub fn begin(&mut self) -> Result<bool, Box<ExecError>> {
+        self.take_step(ScheduleExecutor::begin)
+    }
+
     /// Carries out all rounds whose messages have arrived, and starts those of the next one. Returns whether the call has
     /// ended.
     ///
     /// # Errors
     ///
     /// As in [`ScheduleExecutor::call`]. The call has ended then.
-    pub fn advance(&mut self) -> Result<bool, ExecError> {
+    pub fn advance(&mut self) -> Result<bool, Box<ExecError>> {
+        self.take_step(ScheduleExecutor::advance)
+    }
+
+    #[inline(always)]
+    fn take_step(
+        &mut self,
+        step: impl FnOnce(
+            &mut ScheduleExecutor,
+            &mut ProgramPlace,
+            &Communicator,
+        ) -> Result<bool, Box<ExecError>>,
+    ) -> Result<bool, Box<ExecError>> {
         let Some(call) = self.call.as_deref_mut().filter(|_| !self.has_ended) else {
             return Ok(true);
         };
@@ -249,7 +271,7 @@ impl StartedCall {
             self.has_ended = true;
             return Ok(true);
         }
-        let advanced = call.executor.advance(&mut self.place, &self.communicator);
+        let advanced = step(&mut call.executor, &mut self.place, &self.communicator);
         self.has_ended = !matches!(advanced, Ok(false));
         if advanced? && let Some([_, Some(side)]) = call.sides.as_deref_mut() {
             // SAFETY: the caller of `ApplicationCall::start` promised that the output is writable until the call ends, and

@@ -125,6 +125,14 @@ pub enum ExecError {
     NoOperator,
 }
 
+/// Errors are boxed where they would make results so large that moving these takes a noticeable part of a short call: behind a
+/// store to memory that another core uses, a processor may wait for that before it reads what it has just written.
+impl From<Box<Self>> for ExecError {
+    fn from(boxed: Box<Self>) -> Self {
+        *boxed
+    }
+}
+
 impl From<Mismatch> for Box<ExecError> {
     fn from(_: Mismatch) -> Self {
         Self::new(ExecError::MessageLength)

@@ -279,6 +279,23 @@ impl ScheduleExecutor {
         self.machine.lend_buffers(input, output);
     }
 
+    /// Starts the first round of a program that [`Self::advance`] carries out. Returns whether it has ended, as it has no round.
+    ///
+    /// # Errors
+    ///
+    /// As in [`Self::advance`].
+    pub(crate) fn begin(
+        &mut self,
+        place: &mut ProgramPlace,
+        communicator: &Communicator,
+    ) -> Result<bool, Box<ExecError>> {
+        let usable = communicator.check_usable().map_err(Box::new);
+        let outcome = usable.and_then(|()| self.start_round(place, communicator));
+        self.cancel_after_error(&outcome, communicator);
+        place.is_started = outcome?;
+        Ok(!place.is_started)
+    }
+
     /// Carries out a program, whose messages all go through MPI, from a place as far as messages have arrived, and without
     /// waiting. Returns whether it has ended. The first place is the default one.
     ///
@@ -289,20 +306,29 @@ impl ScheduleExecutor {
         &mut self,
         place: &mut ProgramPlace,
         communicator: &Communicator,
-    ) -> Result<bool, ExecError> {
-        let usable = communicator.check_usable();
+    ) -> Result<bool, Box<ExecError>> {
+        let usable = communicator.check_usable().map_err(Box::new);
         let outcome = usable.and_then(|()| self.advance_rounds(place, communicator));
-        outcome.map_err(|error| {
+        self.cancel_after_error(&outcome, communicator);
+        outcome
+    }
+
+    fn cancel_after_error<T>(
+        &mut self,
+        outcome: &Result<T, Box<ExecError>>,
+        communicator: &Communicator,
+    ) {
+        if outcome.is_err() {
             self.machine.cancel_rounds();
-            self.abandon_after(error, communicator)
-        })
+            self.machine.abandon(communicator);
+        }
     }
 
     fn advance_rounds(
         &mut self,
         place: &mut ProgramPlace,
         communicator: &Communicator,
-    ) -> Result<bool, ExecError> {
+    ) -> Result<bool, Box<ExecError>> {
         loop {
             if place.is_started {
                 if !self.machine.has_round_ended()? {
@@ -323,7 +349,7 @@ impl ScheduleExecutor {
         &mut self,
         place: &mut ProgramPlace,
         communicator: &Communicator,
-    ) -> Result<bool, ExecError> {
+    ) -> Result<bool, Box<ExecError>> {
         if self.is_resolved {
             let index = place.round as usize;
             let Some(step) = self.steps.get(index) else {
@@ -366,7 +392,7 @@ impl ScheduleExecutor {
             if let Some(Some(round)) = self.packet_rounds.get(index) {
                 let work = self.steps.work_of(round, index);
                 let exchanged = self.machine.exchange_packets(round, work, communicator);
-                if exchanged.map_err(|error| *error)? {
+                if exchanged? {
                     continue;
                 }
             }

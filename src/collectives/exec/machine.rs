@@ -127,9 +127,7 @@ impl Machine {
         let next = next.filter(|next| next.is_posted_ahead);
         if step.ways != Ways::Mpi {
             if let (Some(round), None) = (step.packet_round(), next)
-                && self
-                    .exchange_packets(&round, step.work, communicator)
-                    .map_err(|error| *error)?
+                && self.exchange_packets(&round, step.work, communicator)?
             {
                 return Ok(());
             }
@@ -181,7 +179,7 @@ impl Machine {
             ([], [], work, Some(next)) => {
                 self.reserve_requests(next.recvs.len());
                 let outcome = self.start_recvs(next.recvs, communicator);
-                return outcome.and(self.memories().work_all(work).map_err(|error| *error));
+                return Ok(outcome.and(self.memories().work_all(work))?);
             }
             _ => {}
         }
@@ -190,11 +188,12 @@ impl Machine {
             // All receives have been posted, so a blocking send cannot deadlock.
             [send] if self.wait == Wait::Block && step.work.is_empty() => {
                 // SAFETY: in bounds, and read only, see `Machine`.
-                outcome = outcome.and(unsafe { communicator.send(self.make_message(send)) });
+                let sent = unsafe { communicator.send(self.make_message(send)) };
+                outcome = outcome.and(sent.map_err(Box::new));
             }
             sends => outcome = outcome.and(self.start_sends(sends, communicator)),
         }
-        outcome = outcome.and(self.memories().work_all(step.work).map_err(|error| *error));
+        outcome = outcome.and(self.memories().work_all(step.work));
         self.current.finish_or_cancel(outcome, self.wait)
     }
 
@@ -205,15 +204,15 @@ impl Machine {
         step: Step<'_>,
         next: Option<Step<'_>>,
         communicator: &Communicator,
-    ) -> Result<(), ExecError> {
+    ) -> Result<(), Box<ExecError>> {
         let next = next.filter(|next| next.is_posted_ahead);
         let mut outcome = self.start_all_recvs(step, next, communicator);
         outcome = outcome.and(self.start_sends(step.sends, communicator));
-        outcome.and(self.memories().work_all(step.work).map_err(|error| *error))
+        outcome.and(self.memories().work_all(step.work))
     }
 
     /// Whether the messages of the round that was started last have ended. Does not wait.
-    pub(crate) fn has_round_ended(&mut self) -> Result<bool, ExecError> {
+    pub(crate) fn has_round_ended(&mut self) -> Result<bool, Box<ExecError>> {
         if self.current.is_empty() {
             return Ok(true);
         }
@@ -241,7 +240,7 @@ impl Machine {
         step: Step<'_>,
         next: Option<Step<'_>>,
         communicator: &Communicator,
-    ) -> Result<(), ExecError> {
+    ) -> Result<(), Box<ExecError>> {
         let ahead = next.map_or(0, |next| next.recvs.len());
         self.reserve_requests(ahead.max(step.recvs.len()) + step.sends.len());
         // Even after an error, start everything that can be started, as peers may be waiting for it.
@@ -331,18 +330,18 @@ impl Machine {
         unsafe { exchange.begin_round(step, &self.memories()) };
         // Send first, as peers wait for that.
         let mut has_ended = self.advance_exchange(exchange, step);
-        outcome = outcome.and(self.memories().work_all(step.work).map_err(|error| *error));
+        outcome = outcome.and(self.memories().work_all(step.work));
         let mut looks = 0;
         while let Ok(false) = has_ended {
             looks += 1;
             let paused = exchange.pause_between_polls(looks, communicator, &mut self.current);
             has_ended = paused.and_then(|()| self.advance_exchange(exchange, step));
         }
-        outcome = outcome.and(has_ended.map(drop));
+        outcome = outcome.and(has_ended.map(drop).map_err(Box::new));
         if has_others {
             self.current.finish_or_cancel(outcome, self.wait)
         } else {
-            outcome
+            Ok(outcome?)
         }
     }
 
@@ -361,7 +360,7 @@ impl Machine {
         &mut self,
         sends: &[Transfer],
         communicator: &Communicator,
-    ) -> Result<(), ExecError> {
+    ) -> Result<(), Box<ExecError>> {
         let mut outcome = Ok(());
         for send in sends.iter().filter(|send| send.place.is_none()) {
             // SAFETY: in bounds, and read only, see `Machine`; all paths lead to `finish_or_cancel`.
@@ -376,7 +375,7 @@ impl Machine {
         &mut self,
         recvs: &[Transfer],
         communicator: &Communicator,
-    ) -> Result<(), ExecError> {
+    ) -> Result<(), Box<ExecError>> {
         let mut outcome = Ok(());
         for recv in recvs.iter().filter(|recv| recv.place.is_none()) {
             // SAFETY: in bounds and not touched before `finish_or_cancel` or `cancel_all`, see `Machine`.

@@ -104,7 +104,7 @@ impl Communicator {
         recv: &mut [u8],
         from: &[u32],
         requests: &mut Requests,
-    ) -> Result<(), ExecError> {
+    ) -> Result<(), Box<ExecError>> {
         let piece = recv.len() / from.len().max(1);
         let data = recv.as_mut_ptr();
         for (index, &peer) in from.iter().enumerate() {
@@ -187,7 +187,7 @@ impl Communicator {
     pub(crate) unsafe fn start_send(
         &self,
         message: Message,
-    ) -> Result<ffi::MPI_Request, ExecError> {
+    ) -> Result<ffi::MPI_Request, Box<ExecError>> {
         let Message {
             data,
             count,
@@ -207,7 +207,8 @@ impl Communicator {
                 self.raw(),
                 &mut request,
             );
-            check_code("MPI_Isend", code).map(|()| request)
+            check_code("MPI_Isend", code)?;
+            Ok(request)
         }
     }
 
@@ -217,7 +218,7 @@ impl Communicator {
     pub(crate) unsafe fn start_recv(
         &self,
         message: Message,
-    ) -> Result<ffi::MPI_Request, ExecError> {
+    ) -> Result<ffi::MPI_Request, Box<ExecError>> {
         let Message {
             data,
             count,
@@ -237,7 +238,8 @@ impl Communicator {
                 self.raw(),
                 &mut request,
             );
-            check_code("MPI_Irecv", code).map(|()| request)
+            check_code("MPI_Irecv", code)?;
+            Ok(request)
         }
     }
 }

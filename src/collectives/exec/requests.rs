@@ -67,14 +67,14 @@ impl Requests {
     /// Waits for all of them; after an error of this rank, cancels them instead, as peers may never send or receive.
     pub(crate) fn finish_or_cancel(
         &mut self,
-        outcome: Result<(), ExecError>,
+        outcome: Result<(), Box<ExecError>>,
         wait: Wait,
     ) -> Result<(), ExecError> {
-        let outcome = outcome.and_then(|()| self.complete_all(wait));
+        let outcome = outcome.and_then(|()| Ok(self.complete_all(wait)?));
         if outcome.is_err() {
             self.cancel_all();
         }
-        outcome
+        Ok(outcome?)
     }
 
     fn complete_all(&mut self, wait: Wait) -> Result<(), ExecError> {
@@ -109,7 +109,7 @@ impl Requests {
 
     /// Whether all of them have completed. They are then forgotten, since testing completed ones lets Open MPI make no
     /// progress.
-    pub(crate) fn test_all(&mut self) -> Result<bool, ExecError> {
+    pub(crate) fn test_all(&mut self) -> Result<bool, Box<ExecError>> {
         let mut done = 0;
         // SAFETY: as in `wait_for_all`.
         let code = unsafe {

@@ -27,7 +27,7 @@ use crate::chosen::AskedRules;
 use crate::plan::KEPT_BYTES;
 use crate::predefined::PredefinedTypes;
 use crate::serve::{Refused, ServedCall, call_error_handler, left_to_library, why_all_passed};
-use crate::state::{PassedCalls, PrivateCommunicator, State};
+use crate::state::{LeftElements, PassedCalls, PrivateCommunicator, State};
 use crate::threads::{CallCounter, lock};
 use crate::versions::Version;
 use crate::wrong::AskingRank;
@@ -353,7 +353,7 @@ impl Dispatcher {
                 let calls = self.row_counter(row);
                 let served = left_to_library(row, &calls);
                 state.passed[collective as usize] = Some(PassedCalls {
-                    elements: None,
+                    elements: LeftElements::All,
                     row,
                     calls,
                 });

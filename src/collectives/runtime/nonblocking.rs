@@ -63,8 +63,8 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::ffi::{c_int, c_void};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, TryLockError};
 use std::time::{Duration, Instant};
 
 use exec::constants::{MPI_Comm, MPI_Datatype, MPI_Op};
@@ -83,8 +83,8 @@ use crate::arguments::call_length;
 use crate::call::{CallKey, significant};
 use crate::plan::KEPT_BYTES;
 use crate::private::most_tag;
-use crate::serve::{CallForm, Decided, Refused, asked_call, call_error_handler};
-use crate::state::{Attached, State};
+use crate::serve::{CallForm, Decided, Refused, asked_call, call_error_handler, left_elements};
+use crate::state::{Attached, LeftElements, State};
 use crate::threads::{CallCounter, lock};
 use crate::user_handles::UserHandles;
 use crate::versions::Version;
@@ -109,7 +109,10 @@ static ARE_POLLED: AtomicBool = AtomicBool::new(false);
 
 /// The calls under way in this process. Locked by one who advances them; another one does not wait for that, since it may
 /// run in a call of MPI that the first one makes.
-static CALLS: Mutex<CallsUnderWay> = Mutex::new(CallsUnderWay {
+///
+/// So no thread ever sleeps until it is unlocked, and that is a plain store. A mutex of the system is unlocked by an atomic
+/// exchange, in which the processor waits for all earlier stores, such as that of a message into memory of another core.
+static CALLS: spin::Mutex<CallsUnderWay> = spin::Mutex::new(CallsUnderWay {
     calls: Vec::new(),
     freed_datatypes: Vec::new(),
     freed_operators: Vec::new(),
@@ -147,7 +150,7 @@ struct RequestOutcome {
 }
 
 /// What carries out the calls of a communicator that are like earlier ones, which have ended.
-pub(crate) type ReadyCalls = Rc<RefCell<Vec<ReadyCall>>>;
+pub(crate) type ReadyCalls = Rc<RefCell<Vec<Box<ReadyCall>>>>;
 
 /// What carries out calls with a key, one at a time.
 #[derive(Debug)]
@@ -163,7 +166,7 @@ pub(crate) struct ReadyCall {
 
 impl ReadyCall {
     /// Takes one that has been kept for calls with a key.
-    fn take_kept(kept: &ReadyCalls, key: &CallKey) -> Option<Self> {
+    fn take_kept(kept: &ReadyCalls, key: &CallKey) -> Option<Box<Self>> {
         let mut ready = kept.borrow_mut();
         let place = ready.iter().rposition(|ready| ready.key == *key)?;
         let found = ready.remove(place);
@@ -175,7 +178,7 @@ impl ReadyCall {
     }
 
     /// Keeps it for later calls, in place of the one that has not been used for the longest time if there are many.
-    fn keep_for_later(self, kept: &ReadyCalls) {
+    fn keep_for_later(self: Box<Self>, kept: &ReadyCalls) {
         let bytes = self
             .ours
             .as_ref()
@@ -197,7 +200,7 @@ impl ReadyCall {
 struct CallUnderWay {
     call: StartedCall,
     /// What started it, and where that is kept afterwards; absent if it is not.
-    ready: Option<(ReadyCall, ReadyCalls)>,
+    ready: Option<(Box<ReadyCall>, ReadyCalls)>,
     request: ffi::MPI_Request,
     /// Lives until the request is completed and freed.
     outcome: *const RequestOutcome,
@@ -214,7 +217,11 @@ struct CallUnderWay {
 /// All calls under way, in the order of their start.
 #[derive(Debug)]
 struct CallsUnderWay {
-    calls: Vec<CallUnderWay>,
+    #[expect(
+        clippy::vec_box,
+        reason = "nothing large may be moved after a message has been sent, see `ExecError`"
+    )]
+    calls: Vec<Box<CallUnderWay>>,
     /// Datatypes and operators that the program has freed while calls use them.
     freed_datatypes: Vec<MPI_Datatype>,
     freed_operators: Vec<MPI_Op>,
@@ -307,21 +314,21 @@ pub(crate) fn time_in_steps() -> BTreeMap<usize, Duration> {
 
 /// Does something with the calls under way; nothing in the middle of something else that does.
 fn with_calls<T>(does: impl FnOnce(&mut CallsUnderWay) -> T) -> Option<T> {
-    match CALLS.try_lock() {
-        Ok(mut calls) => Some(does(&mut calls)),
-        Err(TryLockError::Poisoned(calls)) => Some(does(&mut calls.into_inner())),
-        Err(TryLockError::WouldBlock) => None,
+    // Looking is cheaper than trying, and each step leads to another one, as the library makes progress in it.
+    if CALLS.is_locked() {
+        return None;
     }
+    Some(does(&mut *CALLS.try_lock()?))
 }
 
 impl CallsUnderWay {
-    /// Adds a call, and takes its first step.
-    fn add_call(&mut self, mut call: CallUnderWay) {
+    /// Adds a call, and starts its first messages.
+    fn add_call(&mut self, mut call: Box<CallUnderWay>) {
         let mut known = self.calls.iter();
         call.has_earlier = known.any(|earlier| earlier.call.shares_tag_with(&call.call));
         self.calls.push(call);
         UNDER_WAY.store(self.calls.len(), Ordering::Relaxed);
-        self.advance_at(self.calls.len() - 1);
+        self.step_at(self.calls.len() - 1, StartedCall::begin);
     }
 
     /// Takes the next steps of all calls. Returns the number of those that have ended.
@@ -338,13 +345,23 @@ impl CallsUnderWay {
 
     /// Takes the next steps of the call at a place. Returns whether it has ended, and has been removed.
     fn advance_at(&mut self, place: usize) -> bool {
+        self.step_at(place, StartedCall::advance)
+    }
+
+    /// Takes a step of the call at a place. Returns whether it has ended, and has been removed.
+    #[inline(always)]
+    fn step_at(
+        &mut self,
+        place: usize,
+        take_step: fn(&mut StartedCall) -> Result<bool, Box<ExecError>>,
+    ) -> bool {
         if self.calls[place].has_earlier && self.awaits_earlier(place) {
             return false;
         }
         let call = &mut self.calls[place];
         call.has_earlier = false;
         let timed = call.timed_row.map(|row| (row, Instant::now()));
-        let advanced = call.call.advance();
+        let advanced = take_step(&mut call.call);
         if let Some((row, start)) = timed {
             *self.times.entry(row).or_default() += start.elapsed();
         }
@@ -398,7 +415,7 @@ impl CallsUnderWay {
 
 impl CallUnderWay {
     /// Lets the program complete the request of a call that has ended.
-    fn complete_request(self, code: c_int) {
+    fn complete_request(self: Box<Self>, code: c_int) {
         let Self {
             call,
             ready,
@@ -406,7 +423,7 @@ impl CallUnderWay {
             mut request,
             is_freed,
             ..
-        } = self;
+        } = *self;
         if let Some((mut ready, kept)) = ready.filter(|_| code == 0) {
             ready.ours = call.take_back();
             ready.keep_for_later(&kept);
@@ -569,6 +586,9 @@ impl Dispatcher {
                 None => self.state_of(communicator)?,
             };
             let state = state.as_mut()?;
+            if state.leaves_nonblocking(call) {
+                return None;
+            }
             match self.prepare_nonblocking(state, call)? {
                 Ok(prepared) => Some(self.start_prepared(state, prepared, call, request)),
                 Err(error) => Some(call_error_handler(communicator, &error)),
@@ -616,6 +636,11 @@ impl Dispatcher {
                 return None;
             }
             let attached = state.attached.as_ref().ok()?;
+            let left = self.left_nonblocking(attached, state, &significant);
+            if left.is_some() {
+                state.left_nonblocking[call.collective as usize] = left;
+                return None;
+            }
             let on = communicator_of_call(attached, state.nonblocking_calls)?;
             let none = PartCounts::Int(&[]);
             let decided = self.decide_call(state, &significant, &key, none, CallForm::Nonblocking);
@@ -628,16 +653,37 @@ impl Dispatcher {
             let row = self.nonblocking_row(attached, call.collective, &decided);
             Some(Ok(PreparedCall {
                 is_kept: own.is_ok(),
-                ready: ReadyCall {
+                ready: Box::new(ReadyCall {
                     key,
                     own: own.unwrap_or_default(),
                     ours: Some(Box::new(decided.call)),
                     row,
                     calls: self.row_counter(row),
-                },
+                }),
                 on,
             }))
         }
+    }
+
+    /// The calls that the rules for nonblocking ones leave to the library, if this call is among them. For the others of these
+    /// nothing needs to be decided.
+    ///
+    /// # Safety
+    ///
+    /// The handles of the call are valid.
+    unsafe fn left_nonblocking(
+        &self,
+        attached: &Attached,
+        state: &State,
+        call: &RawCall,
+    ) -> Option<LeftElements> {
+        let found = self.nonblocking_rules(attached, call.collective);
+        let Some((_, rules)) = found.filter(|(_, rules)| may_choose_ours(rules, call.collective))
+        else {
+            return Some(LeftElements::All);
+        };
+        // SAFETY: the caller promises valid handles; none of these collectives has counts of ranks.
+        unsafe { left_elements(rules, state, call) }
     }
 
     /// The row of the summary for a decision about nonblocking calls.
@@ -702,7 +748,7 @@ impl Dispatcher {
 
 /// A decision for one of our algorithms, and the communicator for the call.
 struct PreparedCall {
-    ready: ReadyCall,
+    ready: Box<ReadyCall>,
     /// Whether it may be kept for later calls.
     is_kept: bool,
     on: Communicator,
@@ -720,9 +766,9 @@ impl CallUnderWay {
     fn new(
         call: StartedCall,
         raw: &RawCall,
-        ready: Option<(ReadyCall, ReadyCalls)>,
+        ready: Option<(Box<ReadyCall>, ReadyCalls)>,
         timed_row: Option<usize>,
-    ) -> Result<Self, ExecError> {
+    ) -> Result<Box<Self>, ExecError> {
         let outcome = Box::into_raw(Box::new(RequestOutcome {
             code: AtomicI32::new(0),
         }));
@@ -740,7 +786,7 @@ impl CallUnderWay {
                 drop(Box::from_raw(outcome));
                 return Err(error);
             }
-            Ok(Self {
+            Ok(Box::new(Self {
                 call,
                 ready,
                 request,
@@ -750,7 +796,7 @@ impl CallUnderWay {
                 datatype: raw.recv_type,
                 operator: raw.collective.is_reduction().then_some(raw.operator),
                 timed_row,
-            })
+            }))
         }
     }
 }

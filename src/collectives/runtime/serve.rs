@@ -11,13 +11,14 @@ use exec::{ApplicationCall, ExecError, OperatorHandle, PartCounts, RawCall, is_n
 use mpi::ffi;
 use schedule::Collective;
 use table::OperatorClass;
+use table::dispatch::CommunicatorRules;
 use vocabulary::{Parameters, Through};
 
 use crate::arguments::{call_length, executor_arguments, measured_elements};
 use crate::call::{CallKey, significant};
 use crate::chosen::AskedRules;
 use crate::plan::{Plan, Way};
-use crate::state::{Attached, PassedCalls, PassedElements, PrivateCommunicator, Reasons, State};
+use crate::state::{Attached, LeftElements, PassedCalls, PrivateCommunicator, Reasons, State};
 use crate::threads::{CallCounter, lock};
 use crate::user_handles::UserHandles;
 use crate::wrong::{AskedCall, distance};
@@ -326,7 +327,7 @@ impl Dispatcher {
         if passes_all {
             let reason = why_all_passed(&state.attached, call.collective);
             let row = self.passed_row(call.collective, reason);
-            let known = self.register_passed(row, None);
+            let known = self.register_passed(row, LeftElements::All);
             let served = left_to_library(row, &known.calls);
             state.passed[call.collective as usize] = Some(known);
             return Some(served);
@@ -352,9 +353,9 @@ impl Dispatcher {
             {
                 // To the shortest calls the time to find a plan matters most.
                 let known = &mut state.passed[call.collective as usize];
-                let earlier = known.as_ref().and_then(|passed| passed.elements);
-                if earlier.is_none_or(|earlier| elements.first <= earlier.first) {
-                    *known = Some(self.register_passed(plan.row, Some(elements)));
+                let earlier = known.as_ref().map(|passed| passed.elements);
+                if earlier.is_none_or(|earlier| elements.are_shorter(earlier)) {
+                    *known = Some(self.register_passed(plan.row, elements));
                 }
             }
             if has_parts(call.collective) {
@@ -384,41 +385,18 @@ impl Dispatcher {
     ///
     /// # Safety
     ///
-    /// The handles are valid, and `counts` has one count per rank where it is significant.
-    unsafe fn passed_elements(&self, state: &State, call: &RawCall) -> Option<PassedElements> {
+    /// As for [`left_elements`].
+    unsafe fn passed_elements(&self, state: &State, call: &RawCall) -> Option<LeftElements> {
         let attached = state.attached.as_ref().ok()?;
-        // For the parts of an `MPI_Reduce_scatter` there is no immediate check.
-        let is_checked = call.collective.has_data() && call.collective != Collective::ReduceScatter;
-        if self.timed || !is_checked {
+        if self.timed {
             return None;
         }
-        let (elements, datatype) = measured_elements(call, state.rank);
-        // SAFETY: the caller promises valid handles, and one count per rank where `counts` is significant.
-        let (bytes, is_named) = unsafe {
-            let bytes = call_length(call, state.rank, state.ranks).ok()?.ok()?;
-            (bytes, is_named(datatype).ok()?)
-        };
-        let left = attached.rules.left_sizes(call.collective, bytes)?;
-        // The size is a multiple of the number of elements, which calls without data do not have.
-        let bytes_of_element = bytes.checked_div(u64::try_from(elements).ok()?)?;
-        let first = left.start().div_ceil(bytes_of_element.max(1)).max(1);
-        // Calls that are too large have a reason of their own.
-        let parts = if call.collective.is_sized_by_part() {
-            u64::try_from(state.ranks).ok()?
-        } else {
-            1
-        };
-        let most_bytes = i32::MAX as u64 / parts;
-        let last = most_bytes.min(*left.end()) / bytes_of_element.max(1);
-        is_named.then_some(PassedElements {
-            datatype,
-            first: i64::try_from(first).ok()?,
-            last: i64::try_from(last).ok()?,
-        })
+        // SAFETY: the caller promises the same.
+        unsafe { left_elements(&attached.rules, state, call) }
     }
 
     /// Registers calls that are passed on immediately from now on, and counted for a row of the summary.
-    fn register_passed(&self, row: usize, elements: Option<PassedElements>) -> PassedCalls {
+    fn register_passed(&self, row: usize, elements: LeftElements) -> PassedCalls {
         PassedCalls {
             elements,
             row,
@@ -662,6 +640,47 @@ fn has_parts(collective: Collective) -> bool {
         collective,
         Collective::Gather | Collective::Scatter | Collective::Allgather
     )
+}
+
+/// The numbers of elements, about that of a call, with which rules leave all calls to the library, whatever the operator.
+///
+/// # Safety
+///
+/// The handles are valid, and `counts` has one count per rank where it is significant.
+pub(crate) unsafe fn left_elements(
+    rules: &CommunicatorRules,
+    state: &State,
+    call: &RawCall,
+) -> Option<LeftElements> {
+    // For the parts of an `MPI_Reduce_scatter` there is no immediate check.
+    let is_checked = call.collective.has_data() && call.collective != Collective::ReduceScatter;
+    if !is_checked {
+        return None;
+    }
+    let (elements, datatype) = measured_elements(call, state.rank);
+    // SAFETY: the caller promises valid handles, and one count per rank where `counts` is significant.
+    let (bytes, is_named) = unsafe {
+        let bytes = call_length(call, state.rank, state.ranks).ok()?.ok()?;
+        (bytes, is_named(datatype).ok()?)
+    };
+    let left = rules.left_sizes(call.collective, bytes)?;
+    // The size is a multiple of the number of elements, which calls without data do not have.
+    let bytes_of_element = bytes.checked_div(u64::try_from(elements).ok()?)?;
+    let first = left.start().div_ceil(bytes_of_element.max(1)).max(1);
+    // Calls that are too large have a reason of their own.
+    let parts = if call.collective.is_sized_by_part() {
+        u64::try_from(state.ranks).ok()?
+    } else {
+        1
+    };
+    let most_bytes = i32::MAX as u64 / parts;
+    let last = most_bytes.min(*left.end()) / bytes_of_element.max(1);
+    Some(LeftElements::Some {
+        datatype,
+        first: i64::try_from(first).ok()?,
+        last: i64::try_from(last).ok()?,
+    })
+    .filter(|_| is_named)
 }
 
 /// A call on a communicator.

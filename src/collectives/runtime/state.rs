@@ -44,6 +44,8 @@ pub(crate) struct State {
     pub(crate) nonblocking_calls: u64,
     /// For each collective, the calls that are known to be left to the library.
     pub(crate) passed: [Option<PassedCalls>; Collective::ALL.len()],
+    /// The same for nonblocking calls, which are counted elsewhere.
+    pub(crate) left_nonblocking: [Option<LeftElements>; Collective::ALL.len()],
     /// The predefined datatypes that irregular collectives have used.
     pub(crate) predefined: PredefinedTypes,
     /// The rows of calls that are left to the library each for itself.
@@ -53,33 +55,50 @@ pub(crate) struct State {
 /// Calls of one collective that are known to be left to the library, whatever their other arguments are.
 #[derive(Clone, Debug)]
 pub(crate) struct PassedCalls {
-    /// Their elements; all calls if absent.
-    pub(crate) elements: Option<PassedElements>,
+    pub(crate) elements: LeftElements,
     /// The row of the summary that they count for.
     pub(crate) row: usize,
     /// The number of the row's calls.
     pub(crate) calls: Arc<CallCounter>,
 }
 
-/// The elements of calls that are left to the library.
+/// The elements with which calls of one collective are left to the library.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct PassedElements {
-    /// Their type, a predefined one, so that it cannot be freed.
-    pub(crate) datatype: MPI_Datatype,
-    /// The least number of them, at least 1.
-    pub(crate) first: i64,
-    /// The largest number of them.
-    pub(crate) last: i64,
+pub(crate) enum LeftElements {
+    /// Any.
+    All,
+    /// Some numbers of elements of a predefined datatype, which cannot be freed.
+    Some {
+        datatype: MPI_Datatype,
+        /// The least number of them, at least 1.
+        first: i64,
+        /// The largest number of them.
+        last: i64,
+    },
 }
 
-impl PassedCalls {
-    /// Whether a call of `count` elements of a datatype is one of these.
+impl LeftElements {
+    /// Whether they are those of a call of `count` elements of a datatype.
     #[inline(always)]
-    fn has_elements(&self, (count, datatype): (i64, MPI_Datatype)) -> bool {
-        let has_call = |elements: PassedElements| {
-            elements.datatype == datatype && (elements.first..=elements.last).contains(&count)
-        };
-        self.elements.is_none_or(has_call)
+    fn contain(self, (count, datatype): (i64, MPI_Datatype)) -> bool {
+        match self {
+            Self::All => true,
+            Self::Some {
+                datatype: left,
+                first,
+                last,
+            } => left == datatype && (first..=last).contains(&count),
+        }
+    }
+
+    /// Whether calls with these numbers of elements were found after others would be of use: those of the shortest calls, to
+    /// which the time to decide matters most.
+    pub(crate) fn are_shorter(self, earlier: Self) -> bool {
+        match (self, earlier) {
+            (_, Self::All) => false,
+            (Self::All, Self::Some { .. }) => true,
+            (Self::Some { first, .. }, Self::Some { first: known, .. }) => first <= known,
+        }
     }
 }
 
@@ -256,20 +275,34 @@ impl State {
         self.awaited = 1;
         self.awaits_base = false;
         self.passed = [const { None }; Collective::ALL.len()];
+        self.left_nonblocking = [None; Collective::ALL.len()];
     }
 
     /// The known calls that a call belongs to; `None` if it is not known to be left to the library.
     #[inline(always)]
     pub(crate) fn find_passed(&self, call: &RawCall) -> Option<&PassedCalls> {
         let passed = self.passed[call.collective as usize].as_ref();
-        passed.filter(|passed| passed.has_elements(measured_elements(call, self.rank)))
+        passed.filter(|passed| {
+            let elements = measured_elements(call, self.rank);
+            passed.elements.contain(elements)
+        })
+    }
+
+    /// Whether a nonblocking call is known to be left to the library.
+    #[inline(always)]
+    pub(crate) fn leaves_nonblocking(&self, call: &RawCall) -> bool {
+        let elements = measured_elements(call, self.rank);
+        let is_empty = elements.0 == 0 && call.collective.has_data();
+        let left = self.left_nonblocking[call.collective as usize];
+        // Calls without data count until the communicator is attached.
+        is_empty && self.attached.is_ok() || left.is_some_and(|left| left.contain(elements))
     }
 
     /// The calls of a collective, if all of them are known to be left to the library.
     #[inline(always)]
     pub(crate) fn find_all_passed(&self, collective: Collective) -> Option<&PassedCalls> {
         let passed = self.passed[collective as usize].as_ref();
-        passed.filter(|passed| passed.elements.is_none())
+        passed.filter(|passed| matches!(passed.elements, LeftElements::All))
     }
 
     /// Determines the state of a communicator, as far as that needs no communication. The outcome is the same on all
@@ -316,6 +349,7 @@ impl State {
             awaits_base: false,
             nonblocking_calls: 0,
             passed: [const { None }; Collective::ALL.len()],
+            left_nonblocking: [None; Collective::ALL.len()],
             predefined: PredefinedTypes::default(),
             left: LeftRows::default(),
         })

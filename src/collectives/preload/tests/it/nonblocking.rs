@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use launcher::LibraryName;
-use table::Table;
+use table::{Confidence, Rule, Table};
 use tempfile::TempDir;
 use testkit::mpi::{chosen_family, chosen_installation};
 use testkit::tables::{forcing_table, save_table};
-use vocabulary::{NONBLOCKING, Pattern};
+use vocabulary::{Candidate, NONBLOCKING, Pattern};
 
 use crate::fortran::{compiled_fortran, interfaces};
 use crate::launch::{compiled, run_preloaded};
@@ -153,6 +153,32 @@ fn nonblocking_calls_follow_rules_of_their_own_without_force_under_mpi() {
     let why = "nonblocking collectives are left to the library: this MPI library lets no other one make progress";
     assert!(passed.contains(why), "{passed}");
     assert!(!passed.contains("colltune: warning"), "{passed}");
+}
+
+#[test]
+fn nonblocking_calls_change_between_library_and_ours_by_size_under_mpi() {
+    let mut table = forcing_table(2, chosen_installation().library());
+    table.provenance.pattern = Pattern::Nonblocking;
+    table
+        .collectives
+        .retain(|collective, _| NONBLOCKING.contains(collective) && collective.has_data());
+    for shape in table.collectives.values_mut().flatten() {
+        let left_from = |bytes| Rule::new(bytes, Candidate::Default, None, Confidence::High);
+        let mut ours = shape.rules.remove(0);
+        ours.from_bytes = 200;
+        shape.rules = vec![left_from(0), ours, left_from(4000)];
+    }
+    let prepared = Prepared::with_table(&table.join_with_replaced(None));
+    let force = if makes_progress() { "0" } else { "progress" };
+    // What the library refuses is left out, as some of the calls are its own.
+    let text = prepared.run(&["library"], 2, force);
+    for name in ["ibcast", "iallreduce"] {
+        let [ours, library] = counted_calls(&text, name);
+        assert_eq!(ours + library, made_calls(&text, name), "{name}: {text}");
+        assert!(ours > 0 && library > 0, "{name}: {text}");
+    }
+    let barriers = made_calls(&text, "ibarrier");
+    assert_eq!(counted_calls(&text, "ibarrier"), [0, barriers], "{text}");
 }
 
 #[test]

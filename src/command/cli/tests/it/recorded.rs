@@ -284,7 +284,10 @@ fn a_campaign_is_made_of_what_programs_call() {
         .run_line("init --profile unserved.json --output none.yaml")
         .bad(
             2,
-            &["no blocking calls that a table could serve", "colltune profile"],
+            &[
+                "no blocking calls that a table could serve",
+                "colltune profile",
+            ],
         );
     place
         .run_line("init --profile calls.yaml --output none.yaml")

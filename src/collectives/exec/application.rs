@@ -241,8 +241,8 @@ impl StartedCall {
     /// # Errors
     ///
     /// As in [`Self::advance`].
-    pub fn begin(&mut self) -> Result<bool, Box<ExecError>> {
-        self.take_step(ScheduleExecutor::begin)
+    pub fn start_first_round(&mut self) -> Result<bool, Box<ExecError>> {
+        self.take_step(ScheduleExecutor::start_first_round)
     }
 
     /// Carries out all rounds whose messages have arrived, and starts those of the next one. Returns whether the call has

@@ -284,7 +284,7 @@ impl ScheduleExecutor {
     /// # Errors
     ///
     /// As in [`Self::advance`].
-    pub(crate) fn begin(
+    pub(crate) fn start_first_round(
         &mut self,
         place: &mut ProgramPlace,
         communicator: &Communicator,

@@ -328,7 +328,7 @@ impl CallsUnderWay {
         call.has_earlier = known.any(|earlier| earlier.call.shares_tag_with(&call.call));
         self.calls.push(call);
         UNDER_WAY.store(self.calls.len(), Ordering::Relaxed);
-        self.step_at(self.calls.len() - 1, StartedCall::begin);
+        self.step_at(self.calls.len() - 1, StartedCall::start_first_round);
     }
 
     /// Takes the next steps of all calls. Returns the number of those that have ended.

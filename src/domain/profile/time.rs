@@ -83,7 +83,8 @@ impl<'de> Deserialize<'de> for Time {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let seconds = f64::deserialize(from)?;
         if (0.0..=MOST_SECONDS).contains(&seconds) {
-            Ok(Self((seconds * PER_SECOND).round() as u128))
+            let nanoseconds = (seconds * PER_SECOND).round() as u128;
+            Ok(Self(nanoseconds.min(MOST_NANOSECONDS)))
         } else {
             Err(D::Error::custom(format!(
                 "{seconds} is no time in seconds from 0 to {MOST_SECONDS:e}"

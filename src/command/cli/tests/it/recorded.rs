@@ -11,7 +11,7 @@ const PROFILE: &str = r#"{
 ],
 "calls": [
 {"call":{"collective":"allreduce","form":"blocking","communicator":{"ranks":4,"nodes":2,"ppn":2,"order":"block","made_by":"predefined"},"bytes":64,"datatype":"float64","operator":"sum","in_place":false,"root":null},"cost":{"calls":4000,"seconds":9.0,"longest_seconds":0.25,"bytes":320000,"sampled_calls":64,"sampled_seconds":0.5,"waiting_seconds":0.375}},
-{"call":{"collective":"bcast","form":"nonblocking","communicator":null,"bytes":null,"datatype":null,"operator":null,"in_place":false,"root":"other"},"cost":{"calls":10,"seconds":1.0,"longest_seconds":0.125,"bytes":0,"sampled_calls":0,"sampled_seconds":0.0,"waiting_seconds":0.0}}
+{"call":{"collective":"reduce","form":"nonblocking","communicator":null,"bytes":null,"datatype":null,"operator":null,"in_place":false,"root":"other"},"cost":{"calls":10,"seconds":1.0,"longest_seconds":0.125,"bytes":0,"sampled_calls":0,"sampled_seconds":0.0,"waiting_seconds":0.0}}
 ]
 }
 "#;
@@ -138,7 +138,7 @@ fn waiting_and_what_is_not_served_are_told() {
         "{out}"
     );
     assert!(
-        words(lines[6]).starts_with("ibcast others other root 10 1.000000 10.0 % unknown"),
+        words(lines[6]).starts_with("ireduce others other root 10 1.000000 10.0 % unknown"),
         "{out}"
     );
     assert!(lines[6].ends_with("not served"), "{out}");

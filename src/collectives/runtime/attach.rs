@@ -24,7 +24,7 @@ use vocabulary::{Candidate, CommShape, RankOrder, RankPlace};
 use crate::FallbackReason;
 use crate::agree::{maximum_over_ranks, sum_over_ranks};
 use crate::devices;
-use crate::nonblocking::ReadyCalls;
+use crate::nonblocking::{LeftCalls, ReadyCalls};
 use crate::place::{find_node_place, first_ranks_on_nodes};
 use crate::plan::Plans;
 use crate::state::{AttachContext, Attached, NetworkCheck, Reasons, pass_on_all};
@@ -160,6 +160,7 @@ impl SilencedCommunicator {
                 plans: Plans::default(),
                 irregular: Vec::new(),
                 ready: ReadyCalls::default(),
+                left_calls: LeftCalls::default(),
                 left_totals: None,
                 private: None,
                 used: Cell::new(common.calls),

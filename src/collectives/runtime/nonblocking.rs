@@ -97,6 +97,9 @@ const CALL_TAGS: c_int = 64;
 const MOST_READY: usize = 16;
 const READY_BYTES: u64 = KEPT_BYTES / MOST_READY as u64;
 
+/// The most calls that a communicator remembers as left to the library.
+const MOST_LEFT: usize = 16;
+
 /// The time for which calls that the program has neither completed nor freed are carried on when MPI ends. Other ranks may
 /// wait for their part of them, though such a program is wrong.
 const LEFT_OVER: Duration = Duration::from_secs(1);
@@ -192,6 +195,38 @@ impl ReadyCall {
             ready.remove(0);
         }
         ready.push(self);
+    }
+}
+
+/// The latest calls that rules have left to the library, and that [`LeftElements`] do not tell: with the program's own datatypes,
+/// or with other elements than the first such call of their collective.
+#[derive(Debug, Default)]
+pub(crate) struct LeftCalls(Vec<LeftCall>);
+
+#[derive(Debug)]
+struct LeftCall {
+    key: CallKey,
+    /// The program's own handles that the decision depends on.
+    own: Option<Box<UserHandles>>,
+}
+
+impl LeftCalls {
+    fn has_call(&self, key: &CallKey) -> bool {
+        let are_there = |own: &UserHandles| own.is_there();
+        let mut known = self.0.iter();
+        known.any(|left| left.key == *key && left.own.as_deref().is_none_or(are_there))
+    }
+
+    /// Remembers a call, in place of the oldest one if there are many.
+    fn remember_call(&mut self, key: CallKey, own: Option<Box<UserHandles>>) {
+        if key.is_large() {
+            return;
+        }
+        self.0.retain(|left| left.key != key);
+        if self.0.len() >= MOST_LEFT {
+            self.0.remove(0);
+        }
+        self.0.push(LeftCall { key, own });
     }
 }
 
@@ -328,7 +363,7 @@ impl CallsUnderWay {
         call.has_earlier = known.any(|earlier| earlier.call.shares_tag_with(&call.call));
         self.calls.push(call);
         UNDER_WAY.store(self.calls.len(), Ordering::Relaxed);
-        self.step_at(self.calls.len() - 1, StartedCall::start_first_round);
+        self.take_step_at(self.calls.len() - 1, StartedCall::start_first_round);
     }
 
     /// Takes the next steps of all calls. Returns the number of those that have ended.
@@ -345,12 +380,12 @@ impl CallsUnderWay {
 
     /// Takes the next steps of the call at a place. Returns whether it has ended, and has been removed.
     fn advance_at(&mut self, place: usize) -> bool {
-        self.step_at(place, StartedCall::advance)
+        self.take_step_at(place, StartedCall::advance)
     }
 
     /// Takes a step of the call at a place. Returns whether it has ended, and has been removed.
     #[inline(always)]
-    fn step_at(
+    fn take_step_at(
         &mut self,
         place: usize,
         take_step: fn(&mut StartedCall) -> Result<bool, Box<ExecError>>,
@@ -621,6 +656,11 @@ impl Dispatcher {
                 on,
             }));
         }
+        if let Ok(attached) = &state.attached
+            && attached.left_calls.has_call(&key)
+        {
+            return None;
+        }
         // SAFETY: the caller promises what MPI asks of the call, and the state of its communicator.
         unsafe {
             let asked = asked_call(state, call);
@@ -636,9 +676,14 @@ impl Dispatcher {
                 return None;
             }
             let attached = state.attached.as_ref().ok()?;
-            let left = self.left_nonblocking(attached, state, &significant);
+            let left = self.find_left_elements(attached, state, &significant);
             if left.is_some() {
-                state.left_nonblocking[call.collective as usize] = left;
+                let known = &mut state.left_nonblocking[call.collective as usize];
+                if known.is_none() {
+                    *known = left;
+                } else {
+                    self.remember_left_call(state, &significant, key);
+                }
                 return None;
             }
             let on = communicator_of_call(attached, state.nonblocking_calls)?;
@@ -646,7 +691,11 @@ impl Dispatcher {
             let decided = self.decide_call(state, &significant, &key, none, CallForm::Nonblocking);
             let decided = match decided {
                 Ok(decided) => decided,
-                Err(Refused::PassedOn(_) | Refused::Unprepared) => return None,
+                Err(Refused::PassedOn(_)) => {
+                    self.remember_left_call(state, &significant, key);
+                    return None;
+                }
+                Err(Refused::Unprepared) => return None,
                 Err(Refused::Failed(error)) => return Some(Err(error)),
             };
             let own = UserHandles::from_call(&significant, &self.attributes.datatypes);
@@ -665,13 +714,26 @@ impl Dispatcher {
         }
     }
 
-    /// The calls that the rules for nonblocking ones leave to the library, if this call is among them. For the others of these
-    /// nothing needs to be decided.
+    /// Remembers a call with blanked insignificant arguments that the rules have left to the library.
+    ///
+    /// # Safety
+    ///
+    /// The handles of the call are valid, or blank.
+    unsafe fn remember_left_call(&self, state: &mut State, call: &RawCall, key: CallKey) {
+        // SAFETY: the caller promises valid handles.
+        let own = unsafe { UserHandles::from_call(call, &self.attributes.datatypes) };
+        if let (Ok(own), Ok(attached)) = (own, &mut state.attached) {
+            attached.left_calls.remember_call(key, own);
+        }
+    }
+
+    /// The elements with which the rules leave nonblocking calls to the library, if those of this call are among them. Nothing
+    /// needs to be decided about further calls with such elements.
     ///
     /// # Safety
     ///
     /// The handles of the call are valid.
-    unsafe fn left_nonblocking(
+    unsafe fn find_left_elements(
         &self,
         attached: &Attached,
         state: &State,

@@ -354,7 +354,7 @@ impl Dispatcher {
                 // To the shortest calls the time to find a plan matters most.
                 let known = &mut state.passed[call.collective as usize];
                 let earlier = known.as_ref().map(|passed| passed.elements);
-                if earlier.is_none_or(|earlier| elements.are_shorter(earlier)) {
+                if earlier.is_none_or(|earlier| elements.are_as_short(earlier)) {
                     *known = Some(self.register_passed(plan.row, elements));
                 }
             }

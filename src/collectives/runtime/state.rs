@@ -17,7 +17,7 @@ use crate::agree::{maximum_over_ranks, rank_and_size};
 use crate::arguments::measured_elements;
 use crate::irregular::{IrregularPlan, LeftTotals};
 use crate::left::LeftRows;
-use crate::nonblocking::ReadyCalls;
+use crate::nonblocking::{LeftCalls, ReadyCalls};
 use crate::place::is_of_this_world;
 use crate::plan::Plans;
 use crate::predefined::PredefinedTypes;
@@ -80,7 +80,7 @@ pub(crate) enum LeftElements {
 impl LeftElements {
     /// Whether they are those of a call of `count` elements of a datatype.
     #[inline(always)]
-    fn contain(self, (count, datatype): (i64, MPI_Datatype)) -> bool {
+    fn include(self, (count, datatype): (i64, MPI_Datatype)) -> bool {
         match self {
             Self::All => true,
             Self::Some {
@@ -91,9 +91,9 @@ impl LeftElements {
         }
     }
 
-    /// Whether calls with these numbers of elements were found after others would be of use: those of the shortest calls, to
-    /// which the time to decide matters most.
-    pub(crate) fn are_shorter(self, earlier: Self) -> bool {
+    /// Whether these are elements of calls at least as short as those of `earlier`. The time to decide about a call matters most
+    /// to the shortest ones.
+    pub(crate) fn are_as_short(self, earlier: Self) -> bool {
         match (self, earlier) {
             (_, Self::All) => false,
             (Self::All, Self::Some { .. }) => true,
@@ -127,6 +127,8 @@ pub(crate) struct Attached {
     pub(crate) irregular: Vec<IrregularPlan>,
     /// What carries out nonblocking calls; likewise.
     pub(crate) ready: ReadyCalls,
+    /// Nonblocking calls that are left to the library.
+    pub(crate) left_calls: LeftCalls,
     /// Calls of an allgatherv like the latest one that the rules left to the library.
     pub(crate) left_totals: Option<LeftTotals>,
     /// Absent until a call is to be carried out by one of our algorithms.
@@ -171,6 +173,7 @@ impl Attached {
         self.plans = Plans::default();
         self.irregular = Vec::new();
         self.ready = ReadyCalls::default();
+        self.left_calls = LeftCalls::default();
         self.left_totals = None;
     }
 
@@ -284,7 +287,7 @@ impl State {
         let passed = self.passed[call.collective as usize].as_ref();
         passed.filter(|passed| {
             let elements = measured_elements(call, self.rank);
-            passed.elements.contain(elements)
+            passed.elements.include(elements)
         })
     }
 
@@ -295,7 +298,7 @@ impl State {
         let is_empty = elements.0 == 0 && call.collective.has_data();
         let left = self.left_nonblocking[call.collective as usize];
         // Calls without data count until the communicator is attached.
-        is_empty && self.attached.is_ok() || left.is_some_and(|left| left.contain(elements))
+        is_empty && self.attached.is_ok() || left.is_some_and(|left| left.include(elements))
     }
 
     /// The calls of a collective, if all of them are known to be left to the library.

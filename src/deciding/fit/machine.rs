@@ -155,11 +155,12 @@ fn tiers_of_line(machine: &Machine, cell: &Cell, line: Line, bytes: u64) -> Tier
     machine.tiers_with_rates(within.unwrap_or(slowest), slowest)
 }
 
-/// The rates of messages whose time follows the line `alpha + beta m`: start-up time in seconds, and seconds per byte
-/// sent and combined.
+/// The rates of messages whose time follows the line `alpha + beta m`: start-up time and the part of it in which
+/// ports are busy, in seconds, and seconds per byte sent and combined.
 fn rates_on_line(machine: &Machine, line: Line) -> Rates {
     Rates {
         alpha: line.alpha,
+        overhead: line.overhead.unwrap_or(line.alpha),
         beta: line.beta,
         gamma: machine.gamma,
     }

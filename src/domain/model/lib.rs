@@ -10,7 +10,7 @@
 //! use model::{Call, Rates, predict_best};
 //!
 //! let algorithm = schedule::find_algorithm("allreduce/dual_root").expect("registered");
-//! let rates = Rates { alpha: 1e-6, beta: 1e-9, gamma: Some(2e-10) };
+//! let rates = Rates { alpha: 1e-6, overhead: 1e-6, beta: 1e-9, gamma: Some(2e-10) };
 //! let call = Call { ranks: 64, bytes: 1 << 20, unit_bytes: 8, ..Call::default() };
 //! let best = predict_best(algorithm, rates, &call).expect("has a closed form");
 //! assert!(best.blocks > 1 && best.seconds > 3.0 * 1e-9 * (1 << 20) as f64);

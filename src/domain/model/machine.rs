@@ -134,7 +134,7 @@ pub struct Link {
     /// Seconds to start a message.
     pub alpha: f64,
     /// The part of `alpha`, in seconds, during which the ports are busy; absent means all of it, as the closed forms
-    /// assume.
+    /// of messages one after the other assume.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub overhead: Option<f64>,
     /// Seconds per byte.
@@ -233,6 +233,9 @@ impl Level {
 pub struct Rates {
     /// Seconds to start a message.
     pub alpha: f64,
+    /// The part of `alpha`, in seconds, after which a port may start its next message; it counts only where a rank sends
+    /// several messages at once.
+    pub overhead: f64,
     /// Seconds per byte sent.
     pub beta: f64,
     /// Seconds per byte combined, if known.
@@ -271,6 +274,7 @@ impl Tiers {
         let in_turn = f64::from(senders.div_ceil(self.rails.max(1)));
         Rates {
             alpha: self.network.alpha + (in_turn - 1.0) * gap,
+            overhead: self.network.overhead.max(in_turn * gap),
             beta: self.network.beta.max(in_turn * beta),
             ..self.network
         }
@@ -319,6 +323,7 @@ impl Machine {
         let link = self.link(level)?;
         Some(Rates {
             alpha: link.alpha,
+            overhead: link.overhead_seconds(),
             beta: link.beta,
             gamma: self.gamma,
         })

@@ -251,8 +251,21 @@ impl ClosedForm {
 
 /// The time of a part that is carried out once for each block, on the block's length.
 fn time_of_each_block(part: &Part) -> Option<Pipeline> {
+    let Rates {
+        alpha,
+        overhead,
+        beta,
+        ..
+    } = part.rates;
     let lemma = match part.algorithm.cost(part.ranks)? {
         Cost::Pipelined { lemma, .. } => lemma,
+        Cost::AtOnce { messages } => {
+            let messages = messages as f64;
+            return Some(Pipeline::done_once(
+                alpha + (messages - 1.0) * overhead,
+                messages * beta * part.bytes,
+            ));
+        }
         Cost::Fixed {
             steps,
             moved,
@@ -260,7 +273,6 @@ fn time_of_each_block(part: &Part) -> Option<Pipeline> {
             parts,
         } => {
             let share = |count: u64| count as f64 / parts as f64 * part.bytes;
-            let Rates { alpha, beta, .. } = part.rates;
             let gamma = gamma_if_combining(combined > 0, part.rates)?;
             return Some(Pipeline::done_once(
                 steps as f64 * alpha,

@@ -28,6 +28,13 @@ pub enum Cost {
         /// The number of such parts in the call's length.
         parts: u64,
     },
+    /// An algorithm in which every rank sends messages of the call's length at once, and receives as many: `alpha +
+    /// (messages - 1) o + messages beta m`. A port starts the next message after the overhead `o`, a part of `alpha`, and
+    /// the bytes; the latencies overlap.
+    AtOnce {
+        /// Messages that each rank sends.
+        messages: u64,
+    },
 }
 
 /// Numbers of blocks.

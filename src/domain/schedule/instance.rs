@@ -121,15 +121,16 @@ pub enum Unsupported {
     OneSize { collective: Collective },
     /// The number of counts is wrong, or their sum differs from `units`.
     #[error(
-        "{given} counts do not fit: a {collective} needs one for {}",
+        "{given} counts do not fit: {collective} on {ranks} ranks needs {}",
         if collective.has_block_counts() {
-            "each pair of ranks, row by row"
+            format!("{}, one for each pair of ranks, row by row", u64::from(*ranks).pow(2))
         } else {
-            "each rank, and their sum must be the vector's length"
+            format!("{ranks}, one for each rank, and their sum must be the vector's length")
         }
     )]
     Counts {
         collective: Collective,
+        ranks: u32,
         given: usize,
     },
     /// A block is not as long as the one that replaces it.
@@ -564,8 +565,11 @@ fn divide_vector(
         Some(counts) => {
             let sizes = PartSizes::new(counts.iter().copied()).ok_or(Unsupported::TooLong)?;
             if counts.len() != ranks as usize || sizes.total_units() != units {
-                let given = counts.len();
-                return Err(Unsupported::Counts { collective, given });
+                return Err(Unsupported::Counts {
+                    collective,
+                    ranks,
+                    given: counts.len(),
+                });
             }
             Some(sizes)
         }
@@ -583,8 +587,11 @@ fn block_counts(collective: Collective, request: &Request<'_>) -> Result<BlockCo
         });
     };
     if counts.len() as u64 != u64::from(ranks) * u64::from(ranks) {
-        let given = counts.len();
-        return Err(Unsupported::Counts { collective, given });
+        return Err(Unsupported::Counts {
+            collective,
+            ranks,
+            given: counts.len(),
+        });
     }
     let blocks = BlockCounts::Listed(counts.into());
     if request.in_place && !blocks.are_symmetric(ranks) {

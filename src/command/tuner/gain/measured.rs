@@ -53,6 +53,7 @@ pub struct MeasuredGain {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ComparedCalls {
     /// The collective.
+    #[schemars(schema_with = "vocabulary::collective_name::list_in_schema")]
     pub collective: String,
     /// The communicators, as nodes x ranks on each.
     pub shape: String,

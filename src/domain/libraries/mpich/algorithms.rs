@@ -11,9 +11,17 @@ use crate::algorithm::{BINARY, ORDERED, SAME, power_below, row_like, row_of};
 const THROTTLE: u32 = 32;
 
 /// Algorithms in the sources of 4.0. Others are wrong for operators that do not commute, or refuse operators that are
-/// not built in, and have no equivalent among ours. The Rabenseifner reduction does not fold evenly.
-pub(super) const ALGORITHMS: [LibraryAlgorithm; 21] = [
+/// not built in, and have no equivalent among ours. The Rabenseifner reduction does not fold evenly. The `brucks` and
+/// `recursive_doubling` that gather work in a copy of all contributions, and the binomial trees pack or describe what
+/// wraps around, but send what ours send; `recursive_doubling` does so on a power of two of ranks, and runs on no other
+/// number. Names that are newer than 4.0 are left out: their radices and segments are control variables of their own,
+/// so the name does not say which messages they send.
+pub(super) const ALGORITHMS: [LibraryAlgorithm; 27] = [
+    row_like("bruck", Allgather, "brucks", 0),
+    row_of(Allgather, "recursive_doubling", SAME),
     row_of(Allgather, "ring", SAME),
+    row_like("bruck", Allgatherv, "brucks", 0),
+    row_of(Allgatherv, "recursive_doubling", SAME),
     row_of(Allgatherv, "ring", SAME),
     row_of(Allreduce, "recursive_doubling", ORDERED | SAME),
     row_like("bruck", Alltoall, "brucks", BINARY),
@@ -25,6 +33,7 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 21] = [
     row_of(Bcast, "binomial", SAME),
     row_like("scatter_allgather_ring", Bcast, "scatter_ring_allgather", 0),
     row_of(Exscan, "recursive_doubling", ORDERED | SAME),
+    row_of(Gather, "binomial", SAME),
     row_like("linear_nonblocking", Gatherv, "linear", 0),
     row_of(Reduce, "binomial", ORDERED | SAME),
     row_like(
@@ -38,6 +47,7 @@ pub(super) const ALGORITHMS: [LibraryAlgorithm; 21] = [
     row_of(ReduceScatterBlock, "noncommutative", ORDERED),
     row_of(ReduceScatterBlock, "recursive_doubling", ORDERED),
     row_of(Scan, "recursive_doubling", ORDERED | SAME),
+    row_of(Scatter, "binomial", SAME),
     row_like("linear_nonblocking", Scatterv, "linear", 0),
 ];
 

@@ -32,6 +32,12 @@ pub const COLLECTIVES: [(Collective, u32); 14] = [
 ///
 /// Names do not identify equivalents: the `basic_linear` broadcast posts all sends at once, `pipeline` is a chain, the
 /// Rabenseifner reduction folds evenly.
+///
+/// Some have no equivalent among ours. On two ranks, the only number that it serves, `two_proc` sends the same two messages
+/// as other algorithms of its collective, which are the equivalents already. The `default` of allgatherv is a gatherv and a
+/// broadcast, the `linear` of allgather a gather and a broadcast, by whatever algorithms these calls get. None of ours
+/// halves distances on any number of ranks as `sparbit` does. The gather `linear_sync` sends each contribution in two
+/// messages, a segment and the rest, of which the second may be empty; ours sends one.
 pub(super) const ALGORITHMS: [LibraryAlgorithm; 66] = [
     row_of(Allgather, "linear", 0),
     row_of(Allgather, "bruck", SAME),

@@ -5,14 +5,70 @@
 //! without the making of programs. Seconds are medians of processor time where the system provides it, so that other
 //! work on the machine counts little. Words after `--` limit it to the cases with these words in their names. The first
 //! case is run once and prints the memory per rank; the last line prints the peak memory of all cases that were run.
-//! `plain` is a machine on which messages meet only at the ports of wide rounds; on the `contended` one short messages
+//! `start` lines are for one rank of a million that starts a call, with all counts that it knows: the making of the schedule,
+//! of the rank's program and memory layout, and of all its rounds, with the place of every message. They print the rank's
+//! messages, seconds in all and for each message, and the most bytes of heap at a time, besides the counts that the caller
+//! has. `plain` is a machine on which messages meet only at the ports of wide rounds; on the `contended` one short messages
 //! are eager and the ranks of a node share its port, so that all go through the agenda.
 
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use model::{Link, Machine, PostAhead, Setting, Topology, simulate};
-use schedule::{Parameters, Request, Schedule};
+use schedule::{Action, Distribution, OwnCounts, Parameters, Rank, Request, Round, Schedule};
 use vocabulary::Placement;
+
+/// Keeps count of the bytes of heap in use. Simulations allocate little, so this does not slow them down.
+struct CountingAllocator;
+
+static HEAP_BYTES: AtomicU64 = AtomicU64::new(0);
+static MOST_HEAP_BYTES: AtomicU64 = AtomicU64::new(0);
+
+fn count_allocated(bytes: usize) {
+    let bytes = bytes as u64;
+    let now = HEAP_BYTES.fetch_add(bytes, Ordering::Relaxed) + bytes;
+    MOST_HEAP_BYTES.fetch_max(now, Ordering::Relaxed);
+}
+
+fn count_freed(bytes: usize) {
+    HEAP_BYTES.fetch_sub(bytes as u64, Ordering::Relaxed);
+}
+
+#[expect(unsafe_code, reason = "allocators are unsafe to call")]
+// SAFETY: the system's allocator does it all.
+unsafe impl GlobalAlloc for CountingAllocator {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count_allocated(layout.size());
+        // SAFETY: the caller promises that the size of the layout is not zero, as `GlobalAlloc::alloc` requires.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        count_allocated(layout.size());
+        // SAFETY: the caller promises that the size of the layout is not zero, as `GlobalAlloc::alloc_zeroed` requires.
+        unsafe { System.alloc_zeroed(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        count_freed(layout.size());
+        // SAFETY: the caller promises that `memory` comes from this allocator, thus from the system's, with this
+        // layout, and is in use.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, length: usize) -> *mut u8 {
+        // Linux moves the pages of long vectors, so that the old one and the new one are not in use together.
+        count_freed(layout.size());
+        count_allocated(length);
+        // SAFETY: the caller promises that `memory` comes from this allocator, thus from the system's, with this
+        // layout, and is in use, and that `length` is a valid size for it, not zero.
+        unsafe { System.realloc(memory, layout, length) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: CountingAllocator = CountingAllocator;
 
 /// The number of runs of each case.
 const RUNS: usize = 5;
@@ -54,6 +110,101 @@ const CASES: [Case; 29] = [
     Case("scan/hillis_steele", MILLION, 128, 0, 128),
     Case("scan/linear", MILLION, 128, 0, 128),
 ];
+
+/// Alltoalls of which one rank of a million starts its program.
+const STARTED: [&str; 4] = [
+    "alltoall/linear",
+    "alltoall/pairwise",
+    "alltoall/bruck",
+    "alltoallv/linear",
+];
+
+/// The rank that starts its program; not the first one, which may be special.
+const STARTING: Rank = 12_345;
+
+/// Bytes of a block, on average.
+const BLOCK_BYTES: u64 = 64;
+
+/// What one rank of a million takes to start a call.
+struct RankStart {
+    seconds: f64,
+    messages: u64,
+    /// The most bytes of heap that the start had at a time.
+    heap_bytes: u64,
+}
+
+impl RankStart {
+    /// Starts the program of one rank with what that rank knows: the blocks that it sends to each rank and receives from
+    /// each, where they differ in length.
+    fn measure(name: &str) -> Result<Self, String> {
+        let algorithm = schedule::find_algorithm(name).ok_or("not registered")?;
+        let has_counts = algorithm.collective.has_block_counts();
+        let counts: Vec<u64> = (0..MILLION)
+            .filter(|_| has_counts)
+            .map(|peer| Distribution::Skewed.block_count(BLOCK_BYTES, MILLION, STARTING, peer))
+            .collect();
+        let request = Request {
+            units: BLOCK_BYTES,
+            ..Request::among_ranks(MILLION)
+        };
+        let before = HEAP_BYTES.load(Ordering::Relaxed);
+        MOST_HEAP_BYTES.store(before, Ordering::Relaxed);
+        let start = Clock::start();
+        let schedule = Schedule::new(algorithm, &request).map_err(|error| error.to_string())?;
+        let layout = if has_counts {
+            let own = OwnCounts::Blocks {
+                sent: &counts,
+                received: &counts,
+            };
+            schedule.layout_with_counts(STARTING, own)
+        } else {
+            Some(schedule.layout(STARTING))
+        };
+        let layout = layout.ok_or("the counts do not fit")?;
+        let program = schedule.program(STARTING);
+        let mut round = Round::default();
+        let (mut messages, mut units) = (0, 0);
+        for index in 0..program.rounds() {
+            round.clear();
+            program.round(index, &mut round);
+            for action in round.actions() {
+                if let Action::Send { span, .. } | Action::Recv { span, .. } = action {
+                    let place = layout.locate(span).ok_or("a message out of bounds")?;
+                    units += place.units();
+                    messages += 1;
+                }
+            }
+        }
+        std::hint::black_box(units);
+        Ok(Self {
+            seconds: start.seconds(),
+            messages,
+            heap_bytes: MOST_HEAP_BYTES.load(Ordering::Relaxed) - before,
+        })
+    }
+
+    fn print(name: &str, runs: usize) -> Result<(), String> {
+        let starts: Result<Vec<Self>, String> = (0..runs).map(|_| Self::measure(name)).collect();
+        let starts = starts?;
+        let seconds = median(starts.iter().map(|start| start.seconds).collect());
+        let Some(Self {
+            messages,
+            heap_bytes,
+            ..
+        }) = starts.last()
+        else {
+            return Ok(());
+        };
+        let nanoseconds = seconds * 1e9 / *messages as f64;
+        let each = *heap_bytes as f64 / *messages as f64;
+        println!(
+            "{:10} {name:28} {MILLION:8} ranks {messages:9} messages {seconds:8.3} s {nanoseconds:6.1} ns each \
+             {heap_bytes:10} bytes of heap, {each:6.1} each",
+            "start"
+        );
+        Ok(())
+    }
+}
 
 fn machine() -> Machine {
     let link = Link {
@@ -208,6 +359,14 @@ fn main() -> Result<(), String> {
     if let (Some(before), Some(after)) = (before, peak_memory()) {
         let each = (after - before) / u64::from(CASES[0].1);
         println!("           {each} bytes a rank");
+    }
+    let is_start_chosen = |name: &&&str| {
+        words
+            .iter()
+            .all(|word| "start".contains(*word) || name.contains(*word))
+    };
+    for name in STARTED.iter().filter(is_start_chosen) {
+        RankStart::print(name, RUNS)?;
     }
     for (label, machine) in [("plain", &plain), ("contended", &contended)] {
         let is_chosen = |case: &&Case| {

@@ -28,7 +28,7 @@
 //! - If the same happens on all nodes, only one is simulated (`symmetry.rs`); [`simulate_traced`] simulates all ranks.
 //!
 //! The closed forms are the case of one level, `overhead = alpha`, no eager limit, and no shared
-//! ports.
+//! ports. Those of messages that a rank sends at once ([`schedule::Cost::AtOnce`]) hold for any overhead.
 //!
 //! # Memory and time
 //!

@@ -2,7 +2,7 @@
 
 use super::linear;
 use crate::Parameter;
-use crate::registry::Algorithm;
+use crate::registry::{Algorithm, PLAIN};
 
 /// Cost `ceil((p - 1)/k) alpha + (p - 1) (o + beta m)` with `k` requests: the port sends one message after the other, and
 /// the latencies of the messages of a batch overlap.
@@ -16,6 +16,8 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "MPICH's scattered; Open MPI's linear with synchronisation",
     formula: "ceil((p-1)/k) alpha + (p-1) (o + beta m), o the overhead of a message",
     parameters: &[Parameter::MaxRequests],
+    // The number of batches is not known from the number of ranks alone.
+    cost: PLAIN.cost,
     program: |shape, rank| linear::program(shape, rank, shape.max_requests),
     ..linear::ALGORITHM
 };

@@ -3,9 +3,9 @@
 use super::blocks_of_ranks;
 use crate::program::Program;
 use crate::registry::{Algorithm, PLAIN};
-use crate::{Buffer, Collective, Rank, Room, Round, Shape, Translation};
+use crate::{Buffer, Collective, Cost, Rank, Room, Round, Shape, Translation};
 
-/// Cost `alpha + (p - 1) (o + beta m)`: the port sends one message after the other, but their latencies overlap.
+/// Cost `alpha + (p - 2) o + (p - 1) beta m`: the port sends one message after the other, but their latencies overlap.
 ///
 /// A rank sends first to the rank after it, and so on, so that not all ranks begin with the same receiver. In place,
 /// all blocks are copied before.
@@ -14,7 +14,12 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     id: "linear",
     summary: "every block straight to its destination, all at once",
     source: "Open MPI's linear",
-    formula: "alpha + (p-1) (o + beta m), o the overhead of a message",
+    formula: "alpha + (p-2) o + (p-1) beta m, o the overhead of a message, a part of alpha",
+    cost: |ranks| {
+        Some(Cost::AtOnce {
+            messages: u64::from(ranks) - 1,
+        })
+    },
     translation: |_| Some(Translation::Ranks),
     scratch,
     program: |shape, rank| program(shape, rank, shape.ranks),

@@ -18,39 +18,48 @@ pub(crate) const ALGORITHM: Algorithm = Algorithm {
     source: "Brent, Kung 1982; Blelloch 1989",
     formula: "about (2L-1) (alpha + beta m + gamma m), fewer messages than doubling",
     scratch: |_: &Shape, _| vec![Room::WHOLE],
-    program: |shape, rank| {
-        Box::new(UpAndDown {
-            rank,
-            ranks: shape.ranks,
-        })
-    },
+    program: |shape, rank| Box::new(UpAndDown::new(shape, rank)),
     ..PLAIN
 };
 
-struct UpAndDown {
+/// A rank's place in the tree, by which it meets the same ranks in inclusive and in exclusive scans.
+#[derive(Clone, Copy)]
+pub(crate) struct UpAndDown {
     rank: Rank,
     ranks: u32,
 }
 
-/// What a rank does with its result so far.
-enum Exchange {
+/// What a rank does with the combination that it has so far.
+pub(crate) enum Exchange {
     SendTo(Rank),
     CombineFrom(Rank),
     Nothing,
 }
 
 impl UpAndDown {
-    fn levels(&self) -> u64 {
+    pub(crate) fn new(shape: &Shape, rank: Rank) -> Self {
+        Self {
+            rank,
+            ranks: shape.ranks,
+        }
+    }
+
+    fn levels(self) -> u64 {
         log2_ceil(self.ranks).into()
     }
 
+    /// The number of steps up and down.
+    pub(crate) fn steps(self) -> u64 {
+        2 * self.levels()
+    }
+
     /// The exchange of a step: first those of the way up, then those of the way down, at distances from the largest.
-    fn exchange(&self, step: u64) -> Exchange {
+    pub(crate) fn exchange(self, step: u64) -> Exchange {
         let goes_up = step < self.levels();
         let level = if goes_up {
             step
         } else {
-            2 * self.levels() - 1 - step
+            self.steps() - 1 - step
         };
         let distance = 1_u64 << level;
         let after = u64::from(self.rank) + distance;
@@ -75,7 +84,7 @@ impl UpAndDown {
 impl Program for UpAndDown {
     fn rounds(&self) -> u64 {
         // The result so far is in the output from the first round on.
-        1 + 4 * self.levels()
+        1 + 2 * self.steps()
     }
 
     fn round(&self, index: u64, round: &mut Round) {

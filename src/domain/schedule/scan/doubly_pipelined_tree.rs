@@ -66,19 +66,19 @@ impl Names {
     }
 }
 
-/// A rank's place in the tree.
-struct InOrder {
+/// A rank's place in the tree, by which it meets the same ranks in inclusive and in exclusive scans.
+pub(crate) struct InOrder {
     rank: Rank,
-    parent: Option<Rank>,
-    left: Option<Rank>,
-    right: Option<Rank>,
+    pub(crate) parent: Option<Rank>,
+    pub(crate) left: Option<Rank>,
+    pub(crate) right: Option<Rank>,
     /// Edges to the root.
-    depth: u64,
+    pub(crate) depth: u64,
     /// The ranks of its subtree.
     subtree: Range<Rank>,
     ranks: u32,
     blocks: u32,
-    in_place: bool,
+    pub(crate) in_place: bool,
 }
 
 /// The root of the subtree of these ranks, if there are any.
@@ -88,7 +88,7 @@ fn root_of(ranks: Range<Rank>) -> Option<Rank> {
 
 impl InOrder {
     /// The rank is found from the root in O(log p).
-    fn new(shape: &Shape, rank: Rank) -> Self {
+    pub(crate) fn new(shape: &Shape, rank: Rank) -> Self {
         let mut node = Self {
             rank,
             parent: None,
@@ -115,17 +115,17 @@ impl InOrder {
     }
 
     /// Whether its parent needs the subtree's total, for itself or for its own parent: unless no ranks follow.
-    fn sends_total(&self) -> bool {
+    pub(crate) fn sends_total(&self) -> bool {
         self.subtree.end < self.ranks
     }
 
     /// Whether there are ranks before the subtree, whose combination comes from the parent.
-    fn has_before(&self) -> bool {
+    pub(crate) fn has_before(&self) -> bool {
         self.subtree.start > 0
     }
 
     /// The block that is `delay` turns behind a turn, if there is such a block.
-    fn block(&self, buffer: Buffer, turn: u64, delay: u64) -> Option<Span> {
+    pub(crate) fn block(&self, buffer: Buffer, turn: u64, delay: u64) -> Option<Span> {
         let block = turn.checked_sub(delay)?;
         (block < self.blocks.into())
             .then(|| Span::block(buffer, Partition::Even(self.blocks), block))
@@ -207,7 +207,8 @@ impl InOrder {
     }
 }
 
-fn exchange(round: &mut Round, peer: Rank, send: Option<Span>, recv: Option<Span>) {
+/// Both messages between two ranks, as far as there are any.
+pub(crate) fn exchange(round: &mut Round, peer: Rank, send: Option<Span>, recv: Option<Span>) {
     if let Some(span) = send {
         round.send(peer, span);
     }

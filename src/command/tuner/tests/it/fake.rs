@@ -404,6 +404,7 @@ fn collective_seconds(cell: &Cell, candidate: &Candidate) -> f64 {
     let (ranks, unit_bytes) = (cell.shape.ranks(), cell.datatype.size_bytes());
     let rates = model::Rates {
         alpha: ALPHA,
+        overhead: ALPHA,
         beta: BETA,
         gamma: Some(GAMMA),
     };

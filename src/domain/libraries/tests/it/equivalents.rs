@@ -178,7 +178,7 @@ fn our_equivalents_are_in_the_registry() {
             count += 1;
         }
     }
-    assert_eq!(count, 66);
+    assert_eq!(count, 72);
     for name in RIVALS.iter().flat_map(|(one, other)| [one, other]) {
         assert!(schedule::find_algorithm(name).is_some(), "{name}");
     }

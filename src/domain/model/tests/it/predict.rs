@@ -8,6 +8,7 @@ use schedule::{
 
 const RATES: Rates = Rates {
     alpha: 1e-6,
+    overhead: 1e-6,
     beta: 1e-9,
     gamma: Some(5e-10),
 };
@@ -40,7 +41,9 @@ fn check(name: &str, ranks: u32, parameters: Parameters<'_>, seconds: f64) {
 
 #[test]
 fn closed_forms_agree_with_hand_calculations() {
-    let Rates { alpha, beta, gamma } = RATES;
+    let Rates {
+        alpha, beta, gamma, ..
+    } = RATES;
     let gamma = gamma.expect("given");
     let none = Parameters::default();
     check("bcast/binomial", 8, none, 3.0 * (alpha + beta * M));
@@ -72,7 +75,9 @@ fn closed_forms_agree_with_hand_calculations() {
 
 #[test]
 fn a_composition_costs_the_sum_of_its_parts() {
-    let Rates { alpha, beta, gamma } = RATES;
+    let Rates {
+        alpha, beta, gamma, ..
+    } = RATES;
     let reduce = 3.0 * (alpha + (beta + gamma.expect("given")) * M);
     check(
         "allreduce/reduce_broadcast",
@@ -164,7 +169,12 @@ fn the_best_number_of_blocks_is_one_of_whole_units() {
             for units in SMALL {
                 for [alpha, beta, gamma] in MACHINES {
                     let gamma = Some(gamma);
-                    let rates = Rates { alpha, beta, gamma };
+                    let rates = Rates {
+                        alpha,
+                        overhead: alpha,
+                        beta,
+                        gamma,
+                    };
                     let bytes = 8 * units;
                     let call = call(ranks, Parameters::default());
                     check(algorithm, rates, Call { bytes, ..call });
@@ -278,7 +288,13 @@ fn predictions_count_what_the_schedules_do() {
                 let units = u64::from(ranks * blocks) * 8;
                 let time = |alpha, beta, gamma| {
                     let gamma = Some(gamma);
-                    let rates = Rates { alpha, beta, gamma };
+                    let rates = Rates {
+                        alpha,
+                        // Messages that leave at once take one step, as in the tally.
+                        overhead: 0.0,
+                        beta,
+                        gamma,
+                    };
                     let call = Call {
                         ranks,
                         bytes: units,
@@ -298,9 +314,15 @@ fn predictions_count_what_the_schedules_do() {
                 };
                 let schedule = Schedule::new(algorithm, &request).expect("predicted");
                 let tally = verify::verify_schedule(&schedule).expect("correct").tally;
+                // Their bytes pass one port, which the tally does not know.
+                let moved = if matches!(algorithm.cost(ranks), Some(Cost::AtOnce { .. })) {
+                    tally.most_sent
+                } else {
+                    tally.moved
+                };
                 assert_eq!(
                     (Some(messages), time(0.0, 1.0, 0.0), time(0.0, 0.0, 1.0)),
-                    (Some(tally.steps), Some(tally.moved), Some(tally.combined)),
+                    (Some(tally.steps), Some(moved), Some(tally.combined)),
                     "{algorithm} p={ranks} {parameters:?}"
                 );
                 predicted.push(algorithm.name());

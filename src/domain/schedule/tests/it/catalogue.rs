@@ -187,8 +187,12 @@ fn a_reduce_scatter_needs_one_count_per_rank_with_the_right_sum() {
             counts: Some(counts),
             ..with(&[])
         };
-        let (collective, given) = (Collective::ReduceScatter, counts.len());
-        refused(name, request, &Unsupported::Counts { collective, given });
+        let expected = Unsupported::Counts {
+            collective: Collective::ReduceScatter,
+            ranks: 3,
+            given: counts.len(),
+        };
+        refused(name, request, &expected);
     };
     check("reduce_scatter/ring", &[]);
     check("reduce_scatter/ring", &[3, 3]);

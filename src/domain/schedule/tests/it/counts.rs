@@ -76,6 +76,20 @@ fn closed_forms_agree_with_the_schedules() {
                     let expected = [steps, 3 * moved, 3 * combined];
                     assert_eq!(counted, expected, "{algorithm} p={ranks}");
                 }
+                Cost::AtOnce { messages } => {
+                    let request = Request {
+                        units: 3,
+                        ..Request::among_ranks(ranks)
+                    };
+                    let tally = verify_schedule(&schedule(algorithm, &request))
+                        .unwrap()
+                        .tally;
+                    // The tally knows no ports: messages that leave at once take one step together.
+                    let counted = [tally.steps, tally.moved, tally.combined];
+                    assert_eq!(counted, [1, 3, 0], "{algorithm} p={ranks}");
+                    let through_ports = [tally.most_sent, tally.most_received];
+                    assert_eq!(through_ports, [3 * messages; 2], "{algorithm} p={ranks}");
+                }
                 Cost::Pipelined { lemma, exact } => {
                     for blocks in [1, 2, 3, 8, 21]
                         .into_iter()
@@ -145,6 +159,48 @@ fn trees_take_log_p_rounds_and_rings_move_the_least() {
         assert_eq!(tally.most_received, 24 * u64::from(ranks - 1));
         assert_eq!(tally.most_combined, 12 * u64::from(ranks - 1));
         assert_eq!(tally.messages, 2 * u64::from(ranks * (ranks - 1)));
+    }
+}
+
+/// Up and down a binomial tree take about twice the steps of doubling, and far fewer messages.
+#[test]
+fn scans_along_a_binomial_tree_send_about_two_messages_a_rank() {
+    for levels in 1..=6_u32 {
+        let ranks = 1 << levels;
+        for name in ["scan/binomial", "exscan/binomial"] {
+            let tally = tally(name, ranks, 1);
+            assert_eq!(tally.messages, u64::from(2 * ranks - levels - 2), "{name}");
+            assert_eq!(tally.steps, u64::from((2 * levels - 1).max(1)), "{name}");
+        }
+        let combined = |name| tally(name, ranks, 1).combined / u64::from(ranks * 2);
+        assert!(
+            combined("exscan/binomial") <= u64::from(3 * levels),
+            "{ranks} ranks"
+        );
+    }
+}
+
+/// A rank's own vector is all that distinguishes inclusive and exclusive scans, so both send the same messages.
+#[test]
+fn exclusive_scans_of_a_tree_send_the_messages_of_inclusive_ones() {
+    for ranks in 2..=40 {
+        for (id, blocks) in [
+            ("binomial", 1),
+            ("doubly_pipelined_tree", 1),
+            ("doubly_pipelined_tree", 4),
+        ] {
+            let [inclusive, exclusive] = ["scan", "exscan"].map(|collective| {
+                let tally = tally(&format!("{collective}/{id}"), ranks, blocks);
+                [
+                    tally.messages,
+                    tally.steps,
+                    tally.moved,
+                    tally.most_sent,
+                    tally.most_received,
+                ]
+            });
+            assert_eq!(inclusive, exclusive, "{id} p={ranks} b={blocks}");
+        }
     }
 }
 

@@ -383,6 +383,7 @@ fn counts_that_do_not_fit_are_refused() {
         let algorithm = find_algorithm(name).unwrap();
         let expected = Unsupported::Counts {
             collective: algorithm.collective,
+            ranks: 2,
             given: given.len(),
         };
         assert_eq!(refusal(name, &with(given)), expected);

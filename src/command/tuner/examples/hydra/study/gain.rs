@@ -112,6 +112,7 @@ impl Pipeline {
             let one = |of: usize| if of == place { 1.0 } else { 0.0 };
             let rates = Rates {
                 alpha: one(0),
+                overhead: one(0),
                 beta: one(1),
                 gamma: Some(one(2)),
             };
@@ -175,6 +176,7 @@ pub(crate) fn rates(rows: &[Row], factors: Factors) -> Fallible<Rates> {
     let determinant = a * d - b * c;
     Ok(Rates {
         alpha,
+        overhead: alpha,
         beta: (right[0] * d - right[1] * b) / determinant,
         gamma: Some((right[1] * a - right[0] * c) / determinant),
     })

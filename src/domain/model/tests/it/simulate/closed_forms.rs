@@ -1,6 +1,6 @@
 //! The simulator compared with the closed forms, and the lemma with brute force, on flat machines.
 
-use model::{BlocksBy, Call, Level, Setting, Topology, best_blocks, predict, simulate};
+use model::{BlocksBy, Call, Level, Machine, Setting, Topology, best_blocks, predict, simulate};
 use schedule::{ALGORITHMS, Algorithm, Cost, Parameter, Parameters, Request, Schedule};
 
 use super::flat;
@@ -30,9 +30,13 @@ impl Case {
     }
 
     fn simulated(self, algorithm: &'static Algorithm, [alpha, beta, gamma]: [f64; 3]) -> f64 {
+        self.simulated_on(algorithm, &flat(alpha, beta, gamma))
+    }
+
+    fn simulated_on(self, algorithm: &'static Algorithm, machine: &Machine) -> f64 {
         let schedule = Schedule::new(algorithm, &self.request()).unwrap();
         let setting = Setting {
-            machine: &flat(alpha, beta, gamma),
+            machine,
             topology: Topology::one_rank_per_node(self.ranks),
             unit_bytes: UNIT_BYTES,
         };
@@ -40,7 +44,11 @@ impl Case {
     }
 
     fn predicted(self, algorithm: &'static Algorithm, [alpha, beta, gamma]: [f64; 3]) -> f64 {
-        let rates = flat(alpha, beta, gamma).rates(Level::Network).unwrap();
+        self.predicted_on(algorithm, &flat(alpha, beta, gamma))
+    }
+
+    fn predicted_on(self, algorithm: &'static Algorithm, machine: &Machine) -> f64 {
+        let rates = machine.rates(Level::Network).unwrap();
         let call = Call {
             ranks: self.ranks,
             bytes: self.units * UNIT_BYTES,
@@ -67,6 +75,7 @@ fn exact(algorithm: &'static Algorithm) -> Vec<Case> {
         match algorithm.cost(ranks) {
             None => {}
             Some(Cost::Fixed { parts, .. }) => cases.push(case(None, parts * 3)),
+            Some(Cost::AtOnce { .. }) => cases.push(case(None, 3)),
             Some(Cost::Pipelined { exact, .. }) => {
                 let blocks = [1, 2, 3, 8, 21]
                     .into_iter()
@@ -114,6 +123,43 @@ fn the_simulator_agrees_with_the_closed_forms_to_rounding() {
         }
     }
     assert!(compared > 10_000, "{compared}");
+}
+
+/// Where a rank sends its messages at once, the next one leaves after the overhead, which other closed forms take to be
+/// all of `alpha`.
+#[test]
+fn messages_that_leave_at_once_take_the_overhead_each_and_one_latency() {
+    let mut compared = Vec::new();
+    for algorithm in ALGORITHMS {
+        let is_at_once = |case: &Case| {
+            let cost = algorithm.cost(case.ranks);
+            matches!(cost, Some(Cost::AtOnce { .. }))
+        };
+        for case in exact(algorithm).into_iter().filter(is_at_once) {
+            for (overhead, beta) in [(0.0, 0.0), (0.0, 1e-8), (3e-7, 0.0), (3e-7, 1e-8)] {
+                let mut machine = flat(1e-6, beta, 0.0);
+                machine.network.as_mut().unwrap().overhead = Some(overhead);
+                let others = f64::from(case.ranks) - 1.0;
+                let bytes = (case.units * UNIT_BYTES) as f64;
+                let by_hand = 1e-6 + (others - 1.0) * overhead + others * beta * bytes;
+                for seconds in [
+                    case.predicted_on(algorithm, &machine),
+                    case.simulated_on(algorithm, &machine),
+                ] {
+                    assert!(
+                        (seconds - by_hand).abs() <= 1e-9 * by_hand,
+                        "{algorithm} {case:?} {overhead} {beta}: {seconds} s, not {by_hand} s"
+                    );
+                }
+                compared.push(algorithm.name());
+            }
+        }
+    }
+    compared.dedup();
+    assert_eq!(
+        compared,
+        ["alltoall/linear", "alltoallv/linear", "alltoallw/linear"]
+    );
 }
 
 /// On six ranks this begins when two combinations take longer than a message, otherwise when one does.

@@ -46,6 +46,10 @@ struct Outputs {
 /// The reason why nonblocking collectives are left to the library although they are to be served.
 static NOT_NONBLOCKING: OnceLock<NotNonblocking> = OnceLock::new();
 
+/// Why nothing is known of the calls of a program that ends early, with the remedy.
+pub(crate) const NO_FINALIZE: &str =
+    "the program ended without MPI_Finalize, which all ranks must call before they end";
+
 /// The process that has started MPI; 0 before. A child that it forks has not.
 static STARTED_IN: AtomicU32 = AtomicU32::new(0);
 
@@ -77,9 +81,22 @@ pub(crate) fn has_started() -> bool {
 }
 
 /// Whether the program can be recorded: it runs with the library that this was built for, and no other program has spawned
-/// it, whose profile might go to the same file.
+/// it, whose profile might go to the same file. The first process says that the library is another one.
 pub(crate) fn is_recordable() -> bool {
-    other_library().is_none() && !is_spawned()
+    if let Some(other) = other_library() {
+        // With a table, `start_using_table` says it.
+        if Environment::from_process().is_none() && is_launched_first() {
+            print_warning(&describe_other_library(&other));
+        }
+        return false;
+    }
+    !is_spawned()
+}
+
+/// A sentence about the library that the program runs with, which is not that of this build.
+fn describe_other_library(other: &str) -> String {
+    let built_for = built_for();
+    format!("this libcolltune.so was built for {built_for}, but the program runs with {other}")
 }
 
 /// Starts using the table, once MPI has been initialised. Collective over `MPI_COMM_WORLD`.
@@ -93,10 +110,7 @@ pub(crate) fn start_using_table() {
     usage::note_start();
     if let Some(other) = other_library() {
         if is_launched_first() {
-            let built_for = built_for();
-            let why = format!(
-                "this libcolltune.so was built for {built_for}, but the program runs with {other}"
-            );
+            let why = describe_other_library(&other);
             print_warning(&why);
             if let Some(file) = environment.usage.filter(|_| is_first_of_step()) {
                 usage::write_outcome(&file, JobOutcome::OtherLibrary, &why, Some(other), None);
@@ -146,6 +160,13 @@ pub(crate) fn start_using_table() {
                 }
                 // MPI is started only once.
                 let _ = NOT_NONBLOCKING.set(reason);
+            }
+            // A job may take long, and the summary comes at its end.
+            if let Some(separate) = describe_separate_worlds(count_ranks())
+                && dispatcher.uses_rules()
+                && writes_for_job()
+            {
+                print_warning(&separate);
             }
             // MPI is started only once.
             let _ = OUTPUTS.set(Outputs {
@@ -197,7 +218,7 @@ extern "C" fn at_exit() {
     };
     let line = match &why {
         Some(unserved) => format!("colltune: the table is not used: {}\n", unserved.why),
-        None => "colltune: no summary: the program ended without MPI_Finalize\n".to_owned(),
+        None => format!("colltune: no summary: {NO_FINALIZE}\n"),
     };
     let Some(mut environment) = Environment::from_process().filter(|_| is_launched_first()) else {
         return;
@@ -235,7 +256,8 @@ struct Unserved {
 fn why_unserved() -> Option<Unserved> {
     #[cfg(sessions)]
     if sessions::are_used() {
-        let why = "the program starts MPI by sessions, without MPI_Init, and their communicators are not served";
+        let why = "the program starts MPI by sessions, without MPI_Init, and their communicators are not served: only a program \
+                   that calls MPI_Init, and makes its communicators from MPI_COMM_WORLD, can use a table";
         return Some(Unserved {
             outcome: JobOutcome::Sessions,
             why: why.to_owned(),
@@ -252,7 +274,8 @@ fn why_unserved() -> Option<Unserved> {
             "{}, which comes after libcolltune.so, calls the MPI library past it: put it before libcolltune.so in LD_PRELOAD",
             tool.display()
         ),
-        None => "the program calls MPI's functions by addresses of its own, for instance from dlopen, and not by their names"
+        None => "the program calls MPI's functions by addresses of its own, for instance from dlopen, and not by their names: \
+                 have it look them up by dlsym(RTLD_DEFAULT, ...) or in libcolltune.so, or link it to the MPI library"
             .to_owned(),
     };
     Some(Unserved {

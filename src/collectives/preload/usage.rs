@@ -27,6 +27,7 @@ use runtime::{
     By, CallSummary, Dispatcher, FallbackReason, RuntimeError, SummaryRow, UnservedReason,
 };
 
+use crate::lifetime::NO_FINALIZE;
 use crate::record::{add_on_first, broadcast, mix, program_name};
 
 /// When the program has started MPI.
@@ -178,7 +179,7 @@ fn table_of(dispatcher: &Dispatcher) -> TableOfJob {
 /// Writes the line of a job that ends without `MPI_Finalize`.
 pub(crate) fn write_unfinished(file: &Path, dispatcher: &Dispatcher) {
     let line = JobUsage {
-        why: Some("the program ended without MPI_Finalize".to_owned()),
+        why: Some(NO_FINALIZE.to_owned()),
         library: Some(exec::identify_library().to_string()),
         table: Some(table_of(dispatcher)),
         ..describe_job(JobOutcome::NoFinalize)

@@ -83,6 +83,8 @@ pub struct Dispatcher {
     warn: Option<fn(&str)>,
     /// Whether the lack of channels has been reported.
     has_said: AtomicBool,
+    /// Whether the lack of private communicators has been reported.
+    has_said_communicators: AtomicBool,
     /// Whether other networks have been reported.
     has_said_networks: AtomicBool,
     /// Whether threads of the program may call MPI at the same time.
@@ -264,6 +266,7 @@ impl Dispatcher {
             attach_after: attach_after(&settings),
             warn: settings.warn.filter(|_| is_first),
             has_said: AtomicBool::new(false),
+            has_said_communicators: AtomicBool::new(false),
             has_said_networks: AtomicBool::new(false),
             is_multiple,
             attributes,
@@ -300,6 +303,11 @@ impl Dispatcher {
         last.loaded
             .table
             .count_usage(last.policy, Deployment::Colltune)
+    }
+
+    /// Whether any rule of the table is deployed that one of our algorithms carries out.
+    pub fn uses_rules(&self) -> bool {
+        self.rule_usage().used > 0
     }
 
     /// Reports the rules of the table that the policy does not deploy, with reasons and remedies; `None` if it
@@ -561,6 +569,24 @@ impl Dispatcher {
                 "calls that the table's rules carry out through shared memory are left to the library: {reason}"
             ));
         }
+    }
+
+    /// Warns once about calls that are left to the library because there is no private communicator for them.
+    #[cold]
+    pub(crate) fn tell_of_lacking_communicator(&self) {
+        let Some(warn) = self.warn else { return };
+        if self.has_said_communicators.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let order = if self.is_multiple {
+            "make the important ones, and call a collective of the table on each, before others"
+        } else {
+            "call a collective of the table on MPI_COMM_WORLD first, whose private communicator serves all others"
+        };
+        warn(&format!(
+            "calls on some communicators are left to the library, as there is no private communicator for them: free \
+             communicators as soon as the program no longer needs them, and {order}"
+        ));
     }
 }
 

@@ -77,7 +77,7 @@ pub enum FallbackReason {
     #[error("default (buffers may be on accelerators)")]
     Devices,
     /// Too many communicators are in use, or the library could not provide a private one.
-    #[error("default (no private communicator)")]
+    #[error("default (no private communicator: free unused ones earlier)")]
     NoCommunicator,
 }
 

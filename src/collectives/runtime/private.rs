@@ -20,6 +20,7 @@ use std::sync::Arc;
 use exec::constants::MPI_Comm;
 use exec::{Communicator, ExecError};
 use mpi::ffi;
+use schedule::Collective;
 use table::dispatch::Choice;
 use vocabulary::Through;
 
@@ -27,7 +28,8 @@ use crate::agree::maximum_over_ranks;
 use crate::attach::{SilencedCommunicator, any_choice};
 use crate::nonblocking::first_tag_of_calls;
 use crate::place::{ranks_in, world_ranks};
-use crate::state::{HeldCommunicator, PrivateCommunicator, State, agreed, pass_on_all};
+use crate::serve::why_all_passed;
+use crate::state::{Attached, HeldCommunicator, PrivateCommunicator, Reasons, State, agreed};
 use crate::{Dispatcher, FallbackReason};
 
 /// The most communicators of the library that we have at a time before there is a base.
@@ -63,7 +65,11 @@ impl Dispatcher {
         match (made, &mut *attached) {
             (Ok(private), Ok(attached)) => attached.private = Some(private),
             (Ok(_), Err(_)) => {}
-            (Err(reason), _) => *attached = pass_on_all(reason),
+            (Err(reason), _) => {
+                *attached = Err(reasons_without_private(attached, reason));
+                // The call for which it is made would be ours.
+                self.tell_of_lacking_communicator();
+            }
         }
     }
 
@@ -73,7 +79,13 @@ impl Dispatcher {
     pub(crate) fn give_back(&self, members: &HashSet<c_int>) {
         for state in self.states_using(&self.held_within(members)) {
             // SAFETY: states that are live have not been freed.
-            unsafe { (*state).attached = pass_on_all(FallbackReason::NoCommunicator) };
+            unsafe {
+                let attached = &mut (*state).attached;
+                *attached = Err(reasons_without_private(
+                    attached,
+                    FallbackReason::NoCommunicator,
+                ));
+            }
         }
         if self.has_base_within(members) {
             self.base().replace(None);
@@ -360,6 +372,25 @@ impl Dispatcher {
         let live = self.live_states().into_iter();
         live.filter_map(with_number).collect()
     }
+}
+
+/// The reasons why calls on a communicator are passed on that has no private one: that one, unless its rules leave all
+/// calls of a collective to the library anyway.
+fn reasons_without_private(
+    attached: &Result<Attached, Reasons>,
+    reason: FallbackReason,
+) -> Reasons {
+    let lacks_any = |collective| match attached {
+        Ok(known) => known.least_bytes(collective) != u64::MAX,
+        Err(_) => true,
+    };
+    Box::new(Collective::ALL.map(|collective| {
+        if lacks_any(collective) {
+            reason
+        } else {
+            why_all_passed(attached, collective)
+        }
+    }))
 }
 
 /// A communicator of ours that one of the program's may use.

@@ -544,6 +544,9 @@ impl Dispatcher {
     }
 
     pub(crate) fn passed_row(&self, collective: Collective, reason: FallbackReason) -> usize {
+        if reason == FallbackReason::NoCommunicator {
+            self.tell_of_lacking_communicator();
+        }
         let by = By::Library(reason);
         self.summary_row(collective, &reason.to_string(), by, Through::Mpi)
     }

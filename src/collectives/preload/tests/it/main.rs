@@ -3,6 +3,7 @@
 mod between;
 mod bits;
 mod chain;
+mod closing;
 mod corners;
 mod counted;
 mod fortran;

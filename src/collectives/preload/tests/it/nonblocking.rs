@@ -98,6 +98,13 @@ fn made_calls(text: &str, name: &str) -> u64 {
     words.next().and_then(|word| word.parse().ok()).expect(text)
 }
 
+/// Asserts that the program has got an error of the class of wrong requests for cancelling a barrier of ours under way.
+#[track_caller]
+fn check_cancelling_fails(text: &str) {
+    let line = text.lines().find_map(|line| line.strip_prefix("cancel: "));
+    assert_eq!(line, Some("wrong request"), "{text}");
+}
+
 const NAMES: [&str; 3] = ["ibcast", "iallreduce", "ibarrier"];
 
 #[test]
@@ -120,6 +127,9 @@ fn nonblocking_calls_are_carried_out_beside_other_requests_under_mpi() {
             assert!(ours == 0 || library == 0, "{name}: {text}");
         }
         assert!(counted_calls(&text, "ibcast")[0] > 0, "{text}");
+        if counted_calls(&text, "ibarrier")[0] > 0 {
+            check_cancelling_fails(&text);
+        }
         // The library's own are not ours.
         assert_eq!(counted_calls(&text, "iallgather")[0], 0, "{text}");
     }
@@ -138,6 +148,7 @@ fn nonblocking_calls_follow_rules_of_their_own_without_force_under_mpi() {
         let made = made_calls(&text, name);
         assert_eq!(counted_calls(&text, name), [made, 0], "{name}: {text}");
     }
+    check_cancelling_fails(&text);
     assert!(!text.contains("(rule of"), "{text}");
     // Blocking calls have no rules.
     let blocking = |line: &&str| line.starts_with("colltune: barrier ");

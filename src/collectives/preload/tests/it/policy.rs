@@ -93,26 +93,46 @@ fn shapes_that_were_not_measured_are_left_to_the_library_unless_requested_under_
 fn processes_that_are_worlds_of_their_own_say_so() {
     let prepared = Prepared::new();
     let table = prepared.table(Confidence::High, true);
-    let summary_with = |started: &str| {
+    let run_in_step = |started: &str, place: &str, more: &[(&str, &str)]| {
         let mut command = Command::new(&prepared.program);
         command
             .env("LD_PRELOAD", preloaded())
             .env("COLLTUNE_TABLE", &table)
             .env("COLLTUNE_LOG", "stderr")
-            .env("SLURM_STEP_NUM_TASKS", started);
+            .env("SLURM_STEP_NUM_TASKS", started)
+            .env("SLURM_PROCID", place)
+            .envs(more.iter().copied());
         let ended = process::run_to_end(&mut command, Duration::from_secs(60));
         assert!(ended.status.success(), "{}{}", ended.out, ended.err);
         ended.err
     };
     let told = "colltune: 4 processes were started together, but each is a world of one rank";
-    let separate = summary_with("4");
+    let separate = run_in_step("4", "0", &[]);
     assert_eq!(separate.matches(told).count(), 1, "{separate}");
-    let alone = summary_with("1");
+    // The first process says it at once, also without a summary, and with the remedy.
+    for more in [[("COLLTUNE_LOG", "stderr")], [("COLLTUNE_LOG", "0")]] {
+        let text = run_in_step("4", "0", &more);
+        let warned = warnings(&text);
+        assert_eq!(warned.len(), 1, "{text}");
+        let remedy = "use the launcher of the program's MPI library, or `srun` with the `--mpi`";
+        assert!(
+            warned[0].contains("each is a world of one rank") && warned[0].contains(remedy),
+            "{text}"
+        );
+        let other = run_in_step("4", "1", &more);
+        assert_eq!(warnings(&other), [""; 0], "{other}");
+    }
+    let alone = run_in_step("1", "0", &[]);
     assert!(alone.contains("calls of rank 0 of 1;"), "{alone}");
     assert!(!alone.contains("started together"), "{alone}");
     // The library's launcher has started one rank, in a step with four processes.
     let launched = prepared.run(&table, 1, &[("SLURM_STEP_NUM_TASKS", "4")]);
     assert!(!launched.contains("started together"), "{launched}");
+    // No call is lost if no rule is used.
+    prepared.table(Confidence::High, false);
+    let unused = run_in_step("4", "0", &[]);
+    assert!(unused.contains(told), "{unused}");
+    assert_eq!(warnings(&unused), [""; 0], "{unused}");
 }
 
 #[test]

@@ -57,14 +57,14 @@ impl Prepared {
         let [name] = &parts[..] else {
             panic!("one part is expected: {parts:?}");
         };
-        self.read_part(name)
+        self.read_part(name, 0)
     }
 
-    /// A part of the first node. Its name has the identity of the job.
-    fn read_part(&self, name: &str) -> Profile {
+    /// The part of the node with this first rank. Its name has the identity of the job.
+    fn read_part(&self, name: &str, first: u32) -> Profile {
         let part = read(&self.folder.path().join(name));
         let id = part.jobs.keys().next().expect("a job");
-        assert_eq!(*name, format!("profile.json.{id}.part-0"));
+        assert_eq!(*name, format!("profile.json.{id}.part-{first}"));
         part
     }
 
@@ -274,6 +274,47 @@ fn a_killed_job_leaves_a_part_without_the_last_seconds_mpi() {
 }
 
 #[test]
+fn a_killed_job_on_two_nodes_leaves_a_part_of_each_that_add_up_mpi() {
+    let prepared = Prepared::new("recorded.c", &[]);
+    let elsewhere = TempDir::new().expect("a temporary folder");
+    let apart = compiled("elsewhen.c", elsewhere.path(), &["-shared", "-fPIC"]);
+    let both = format!("{} {}", preloaded().display(), apart.display());
+    let output = prepared.start(&["killed", "7"], 2, &[("LD_PRELOAD", &both)]);
+    assert!(!output.text.contains("the program ends"), "{}", output.text);
+    assert!(!prepared.file().exists(), "{}", output.text);
+    let mut names = prepared.others();
+    names.sort_unstable();
+    let [of_first, of_second] = &names[..] else {
+        panic!("two parts are expected: {names:?}: {}", output.text);
+    };
+    let parts = [
+        prepared.read_part(of_first, 0),
+        prepared.read_part(of_second, 1),
+    ];
+    let allreduces = parts
+        .each_ref()
+        .map(|part| total(part, |call| call.collective == "allreduce"));
+    for (part, calls) in parts.iter().zip(&allreduces) {
+        let job = part.jobs.values().next().expect("a job");
+        assert_eq!((job.ranks, job.all_ranks, job.nodes), (1, 2, 2), "{job:?}");
+        assert!(job.time.seconds() > 3.0, "{job:?}");
+        assert!(calls.calls > 20, "{calls:?}");
+        // What a rank waits for those of other nodes is not known.
+        assert_eq!(calls.waiting_share(), None, "{calls:?}");
+    }
+    let named = names.iter().cloned().zip(parts);
+    let sum = add_up(named);
+    assert_eq!(sum.repeated, [""; 0]);
+    let [job] = &Vec::from_iter(sum.profile.jobs.values())[..] else {
+        panic!("one job is expected: {:?}", sum.profile.jobs);
+    };
+    assert_eq!((job.ranks, job.is_whole()), (2, false), "{job:?}");
+    let calls = total(&sum.profile, |call| call.collective == "allreduce");
+    let [first, second] = allreduces;
+    assert_eq!(calls.calls, first.calls + second.calls);
+}
+
+#[test]
 fn calls_that_test_requests_write_parts_mpi() {
     let prepared = Prepared::new("recorded.c", &[]);
     let output = prepared.start(&["tested", "9"], 2, &[]);
@@ -298,7 +339,7 @@ fn killed_jobs_with_one_file_leave_parts_of_their_own_and_wait_for_no_disk_mpi()
     let parts = prepared.others();
     let named = parts
         .iter()
-        .map(|name| (name.clone(), prepared.read_part(name)));
+        .map(|name| (name.clone(), prepared.read_part(name, 0)));
     let sum = add_up(named);
     assert_eq!(sum.profile.jobs.len(), 2, "{parts:?}");
     assert_eq!(sum.repeated, [""; 0]);

@@ -245,8 +245,13 @@ fn threads_of_a_program_with_many_communicators_leave_it_the_last_ones_under_mpi
         let Some(text) = run(&["filled", "1", made], 2, 0, Through::Mpi, &[]) else {
             return;
         };
-        let lacking = Totals::of_rows(&text, |row| row.contains("(no private communicator)"));
+        let lacking = Totals::of_rows(&text, |row| row.contains("(no private communicator"));
         assert_eq!(lacking.0.values().sum::<u64>(), refused, "{text}");
+        let warned = warnings(&text);
+        assert_eq!(warned.len(), usize::from(refused > 0), "{text}");
+        let remedy =
+            "make the important ones, and call a collective of the table on each, before others";
+        assert!(warned.iter().all(|line| line.contains(remedy)), "{text}");
         let all = Totals::of_summary(&text);
         assert_eq!(all.0.values().sum::<u64>(), 18, "{text}");
         assert!(calls(&text, "barrier/") > 0, "{text}");

@@ -234,7 +234,8 @@ fn a_job_that_does_not_use_the_table_has_a_line_mpi() {
         assert!(text.contains(why), "{job:?}");
         assert!(job.calls.is_empty(), "{job:?}");
     };
-    expect("exit", &[], JobOutcome::NoFinalize, "without MPI_Finalize");
+    let remedy = "without MPI_Finalize, which all ranks must call before they end";
+    expect("exit", &[], JobOutcome::NoFinalize, remedy);
     let wrong = [("COLLTUNE_EXTRAPOLATE", "yes")];
     expect("all", &wrong, JobOutcome::Setting, "COLLTUNE_EXTRAPOLATE");
     let missing = [("COLLTUNE_TABLE", "/nowhere/table.yaml")];
@@ -315,12 +316,16 @@ fn a_build_for_another_library_writes_a_line_mpi() {
 fn programs_whose_calls_are_not_seen_have_a_line_mpi() {
     let prepared = Prepared::new();
     let program = compiled("unserved.c", prepared.folder.path(), &["-ldl"]);
-    let mut ways = vec![("address", JobOutcome::Bypassed, "by addresses of its own")];
+    let mut ways = vec![(
+        "address",
+        JobOutcome::Bypassed,
+        "have it look them up by dlsym(RTLD_DEFAULT, ...) or in libcolltune.so",
+    )];
     if chosen_family() == LibraryName::Mpich {
         ways.push((
             "sessions",
             JobOutcome::Sessions,
-            "starts MPI by sessions, without MPI_Init",
+            "only a program that calls MPI_Init, and makes its communicators from MPI_COMM_WORLD",
         ));
     }
     for (way, outcome, why) in ways {
@@ -383,6 +388,9 @@ fn of_worlds_of_one_rank_the_first_writes_a_line_mpi() {
             .env("SLURM_PROCID", number);
         let ended = process::run_to_end(&mut command, Duration::from_secs(60));
         assert!(ended.status.success(), "{}{}", ended.out, ended.err);
+        // It warns, too.
+        let warned = warnings(&ended.err).len();
+        assert_eq!(warned, usize::from(number == "0"), "{}", ended.err);
     }
     let jobs = jobs_in(&file);
     let [job] = &jobs[..] else {

@@ -196,7 +196,7 @@ fn our_algorithms_are_called_as_deployed_and_fail_if_the_library_would_be_called
         _ => None,
     });
     let failures: Vec<(u32, &str)> = failures.collect();
-    let reason = "the library carried out the call: default (no private communicator)";
+    let reason = "the library carried out the call: default (no private communicator: free unused ones earlier)";
     assert_eq!(failures, [(2, reason)]);
 }
 

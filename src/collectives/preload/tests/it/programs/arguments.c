@@ -130,6 +130,119 @@ static void collective(colltune_table *table, MPI_Comm own) {
         expect(out[i] == (rank ? rank * i + rank * (rank - 1) / 2 : rank + i), "an exscan");
 }
 
+enum { ALLTOALLV, ALLTOALLW, ALLGATHERV, GATHERV, SCATTERV, IRREGULAR };
+
+/* Integers that one rank has for another. In a wrong call there are some for each, so that every rank has lost something. */
+static int amount(int count, int from, int to, int is_right) {
+    if (!is_right) return 1 + (count + from + to) % (MOST - 1);
+    int numbers = (count * (from + 1) + 5 * to) % MOST;
+    return numbers % 3 ? numbers : 0;
+}
+
+static int value(int from, int to, int number) { return 10000 * from + 100 * to + number; }
+
+/* One irregular collective with what may be wrong, each with some probability. Arrays that are not significant are null. */
+static void irregular(colltune_table *table, MPI_Comm own) {
+    static int in[MOST * 16], out[MOST * 16];
+    int sent[16], received[16], in_ints[16], in_bytes[16];
+    MPI_Datatype types[16];
+    int kind = any(IRREGULAR), count = any(MOST), is_right = any(2), ranks, rank;
+    MPI_Comm comm = own;
+    MPI_Comm_size(comm, &ranks);
+    MPI_Comm_rank(comm, &rank);
+    int root = any(ranks), is_rooted = kind == GATHERV || kind == SCATTERV;
+    int collects = kind == ALLGATHERV || kind == GATHERV, deals = kind == SCATTERV;
+    /* Blocks that are collected are for rank 0, and those that are dealt from the root, in the order of ranks. */
+    for (int i = 0; i < MOST * 16; i++) out[i] = -1;
+    for (int i = 0; i < ranks; i++) {
+        int me = deals ? root : rank;
+        sent[i] = amount(count, me, collects ? 0 : i, is_right);
+        received[i] = amount(count, deals ? root : i, collects ? 0 : rank, is_right);
+        in_ints[i] = i * MOST;
+        in_bytes[i] = in_ints[i] * (int)sizeof(int);
+        for (int k = 0; k < MOST; k++) in[i * MOST + k] = value(me, collects ? 0 : i, k);
+    }
+    MPI_Datatype type = MPI_INT;
+    void *send = in, *recv = out;
+    int *sent_counts = sent, *received_counts = received, *places = kind == ALLTOALLW ? in_bytes : in_ints;
+    int *sent_places = places, *received_places = places;
+    MPI_Datatype *sent_types = types, *received_types = types;
+    int class = MPI_SUCCESS;
+    if (!is_right) {
+        int place = any(ranks), negative = -1 - any(INT_MAX), side = any(2);
+        switch (any(6)) {
+        case 0: comm = MPI_COMM_NULL, class = MPI_ERR_COMM; break;
+        case 1: type = MPI_DATATYPE_NULL, class = MPI_ERR_TYPE; break;
+        case 2:
+            if (is_rooted) root = any(2) ? negative : ranks + any(1000), class = MPI_ERR_ROOT;
+            else comm = MPI_COMM_NULL, class = MPI_ERR_COMM;
+            break;
+        case 3: /* Of each rank a count that is significant to it. */
+            class = MPI_ERR_COUNT;
+            if (collects) {
+                if (kind == GATHERV ? rank != root : side) sent[0] = negative;
+                else received[place] = negative;
+            } else if (deals) {
+                if (rank == root) sent[place] = negative;
+                else received[0] = negative;
+            } else if (side) sent[place] = negative;
+            else received[place] = negative;
+            break;
+        case 4: { /* One of the arrays is missing. Only the root has some in a gatherv or scatterv. */
+            int which = any(kind == ALLTOALLW ? 3 : 2), is_sent = kind == SCATTERV || (side && !collects);
+            if (is_rooted && rank != root) {
+                sent[0] = received[0] = negative;
+                class = MPI_ERR_COUNT;
+                break;
+            }
+            class = MPI_ERR_ARG;
+            if (which == 0) *(is_sent ? &sent_counts : &received_counts) = NULL;
+            else if (which == 1) *(is_sent ? &sent_places : &received_places) = NULL;
+            else *(is_sent ? &sent_types : &received_types) = NULL;
+            break;
+        }
+        default: /* Both buffers are gone, or one that may not be in place is. */
+            class = MPI_ERR_BUFFER;
+            if (is_rooted || side) send = recv = NULL;
+            else recv = MPI_IN_PLACE;
+            break;
+        }
+    }
+    for (int i = 0; i < ranks; i++) types[i] = type;
+    int sent_one = sent[0], received_one = received[0];
+    if (kind == GATHERV && rank != root) received_counts = received_places = NULL;
+    if (kind == SCATTERV && rank != root) sent_counts = sent_places = NULL;
+    int code = MPI_SUCCESS;
+    colltune_table *with = any(4) ? table : NULL;
+    switch (kind) {
+    case ALLTOALLV:
+        code = colltune_alltoallv(with, send, sent_counts, sent_places, type, recv, received_counts, received_places, type,
+                                  comm);
+        break;
+    case ALLTOALLW:
+        code = colltune_alltoallw(with, send, sent_counts, sent_places, sent_types, recv, received_counts, received_places,
+                                  received_types, comm);
+        break;
+    case ALLGATHERV:
+        code = colltune_allgatherv(with, send, sent_one, type, recv, received_counts, received_places, type, comm);
+        break;
+    case GATHERV:
+        code = colltune_gatherv(with, send, sent_one, type, recv, received_counts, received_places, type, root, comm);
+        break;
+    default:
+        code = colltune_scatterv(with, send, sent_counts, sent_places, type, recv, received_one, type, root, comm);
+        break;
+    }
+    if (code != class) fprintf(stderr, "irregular collective %d, count %d, code %d, not %d\n", kind, count, code, class);
+    expect(code == class, "an irregular collective");
+    if (!is_right || (kind == GATHERV && rank != root)) return;
+    /* A scatterv has one block. */
+    for (int i = 0; i < (deals ? 1 : ranks) * MOST; i++) {
+        int from = deals ? root : i / MOST, number = i % MOST, to = collects ? 0 : rank;
+        expect(out[i] == (number < received[i / MOST] ? value(from, to, number) : -1), "a block");
+    }
+}
+
 int main(int argc, char **argv) {
     colltune_table *table;
     MPI_Comm inter, half, comm;
@@ -150,7 +263,8 @@ int main(int argc, char **argv) {
         int kind = any(100);
         if (kind < 5) load(argv, inter);
         else if (kind < 40) decide(table);
-        else collective(table, comm);
+        else if (kind < 80) collective(table, comm);
+        else irregular(table, comm);
     }
     if (rank == 0) printf("%lld calls with odd arguments are answered\n", calls);
     colltune_free(&table);

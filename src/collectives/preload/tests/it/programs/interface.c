@@ -65,6 +65,82 @@ static void collectives(colltune_table *table, MPI_Comm comm) {
     free(one), free(all), free(counts), free(blocks);
 }
 
+enum { RANKS = 4, BLOCK = 64, GAP = -1 };
+
+/* Integers that one rank has for another: none for every third, of the others each has another number. */
+static int amount(int from, int to) { return (from + to) % 3 ? 2 * (1 + 5 * from + 3 * to) : 0; }
+
+static int value(int from, int to, int number) { return 10000 * from + 100 * to + number; }
+
+static void fill_block(int *block, int from, int to) {
+    for (int i = 0; i < amount(from, to); i++) block[i] = value(from, to, i);
+}
+
+/* The block has what one rank has for another, and nothing before and behind it is written. */
+static void expect_block(const int *block, int from, int to) {
+    int numbers = amount(from, to);
+    EXPECT(block[-1] == GAP);
+    for (int i = 0; i < BLOCK - 1; i++) EXPECT(block[i] == (i < numbers ? value(from, to, i) : GAP));
+}
+
+/* Irregular collectives with blocks of unlike lengths, in reverse order and with gaps. Arguments that are not significant
+ * are null. */
+static void irregular(colltune_table *table, MPI_Comm comm) {
+    int rank, ranks, data[RANKS * BLOCK], got[RANKS * BLOCK], mine[BLOCK];
+    int sent[RANKS], received[RANKS], places[RANKS], byte_places[RANKS];
+    MPI_Datatype pair, types[RANKS];
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &ranks);
+    EXPECT(ranks <= RANKS);
+    int root = ranks - 1;
+    for (int i = 0; i < ranks; i++) {
+        places[i] = (ranks - 1 - i) * BLOCK + 1;
+        byte_places[i] = places[i] * (int)sizeof(int);
+        sent[i] = amount(rank, i);
+        received[i] = amount(i, rank);
+        fill_block(data + places[i], rank, i);
+    }
+
+    memset(got, GAP, sizeof got);
+    EXPECT(colltune_alltoallv(table, data, sent, places, MPI_INT, got, received, places, MPI_INT, comm) == MPI_SUCCESS);
+    for (int i = 0; i < ranks; i++) expect_block(got + places[i], i, rank);
+
+    /* Every second block has elements of two integers. */
+    MPI_Type_contiguous(2, MPI_INT, &pair);
+    MPI_Type_commit(&pair);
+    for (int i = 0; i < ranks; i++) {
+        int is_pairs = (rank + i) % 2;
+        types[i] = is_pairs ? pair : MPI_INT;
+        if (is_pairs) sent[i] /= 2, received[i] /= 2;
+    }
+    memset(got, GAP, sizeof got);
+    EXPECT(colltune_alltoallw(table, data, sent, byte_places, types, got, received, byte_places, types, comm)
+           == MPI_SUCCESS);
+    for (int i = 0; i < ranks; i++) expect_block(got + places[i], i, rank);
+    MPI_Type_free(&pair);
+
+    /* Each rank gives what it has for the first one. */
+    fill_block(mine, rank, 0);
+    for (int i = 0; i < ranks; i++) received[i] = amount(i, 0);
+    memset(got, GAP, sizeof got);
+    EXPECT(colltune_allgatherv(table, mine, amount(rank, 0), MPI_INT, got, received, places, MPI_INT, comm)
+           == MPI_SUCCESS);
+    for (int i = 0; i < ranks; i++) expect_block(got + places[i], i, 0);
+
+    int is_root = rank == root;
+    memset(got, GAP, sizeof got);
+    EXPECT(colltune_gatherv(table, mine, amount(rank, 0), MPI_INT, is_root ? got : NULL, is_root ? received : NULL,
+                            is_root ? places : NULL, MPI_INT, root, comm) == MPI_SUCCESS);
+    for (int i = 0; i < ranks && is_root; i++) expect_block(got + places[i], i, 0);
+
+    /* The root deals what it has for each rank. */
+    for (int i = 0; i < ranks; i++) sent[i] = amount(root, i);
+    memset(got, GAP, sizeof got);
+    EXPECT(colltune_scatterv(table, is_root ? data : NULL, is_root ? sent : NULL, is_root ? places : NULL, MPI_INT,
+                             got + 1, amount(root, rank), MPI_INT, root, comm) == MPI_SUCCESS);
+    expect_block(got + 1, root, rank);
+}
+
 static void decisions(const colltune_table *table) {
     colltune_decision decision;
     EXPECT(colltune_decide(table, "allreduce", 1, 4, 8192, 1, &decision) == COLLTUNE_SUCCESS);
@@ -81,6 +157,15 @@ static void decisions(const colltune_table *table) {
     EXPECT(colltune_decide(table, "barrier", 1, 4, 0, 1, &decision) == COLLTUNE_SUCCESS);
     EXPECT(decision.is_ours && !strncmp(decision.algorithm, "barrier/", 8));
     EXPECT(colltune_decide(table, "alltoall", 1, 4, 8, 1, &decision) == COLLTUNE_SUCCESS && decision.is_ours);
+    /* Ranks do not know a common size of these. */
+    const char *const without_size[] = {"alltoallv", "gatherv"};
+    for (int i = 0; i < 2; i++) {
+        EXPECT(colltune_decide(table, without_size[i], 1, 4, 0, 1, &decision) == COLLTUNE_SUCCESS && decision.is_ours);
+        first = decision.algorithm;
+        EXPECT(!strncmp(first, without_size[i], strlen(without_size[i])));
+        EXPECT(colltune_decide(table, without_size[i], 1, 4, UINT64_MAX, 1, &decision) == COLLTUNE_SUCCESS);
+        EXPECT(decision.is_ours && decision.algorithm == first);
+    }
     EXPECT(colltune_decide(table, "neighbor_alltoall", 1, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
     EXPECT(strlen(colltune_message()) > 0);
     EXPECT(colltune_decide(table, "bcast", 0, 4, 8, 1, &decision) == COLLTUNE_ERR_ARGUMENT);
@@ -124,10 +209,10 @@ int main(int argc, char **argv) {
     MPI_Comm half;
     MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);
     for (int i = 0; i < 3; i++) {
-        collectives(table, MPI_COMM_WORLD);
-        collectives(second, half);
-        collectives(NULL, MPI_COMM_WORLD);
-        collectives(table, MPI_COMM_SELF);
+        collectives(table, MPI_COMM_WORLD), irregular(table, MPI_COMM_WORLD);
+        collectives(second, half), irregular(second, half);
+        collectives(NULL, MPI_COMM_WORLD), irregular(NULL, MPI_COMM_WORLD);
+        collectives(table, MPI_COMM_SELF), irregular(table, MPI_COMM_SELF);
     }
     /* A datatype that outlives one of the tables that know it. */
     int data[2] = {1, 2};
@@ -140,9 +225,9 @@ int main(int argc, char **argv) {
     EXPECT(colltune_free(&second) == COLLTUNE_SUCCESS && second == NULL);
     colltune_bcast(table, data, 1, both, 0, half);
     MPI_Type_free(&both);
-    collectives(table, half);
+    collectives(table, half), irregular(table, half);
     MPI_Comm_free(&half);
-    collectives(table, MPI_COMM_WORLD);
+    collectives(table, MPI_COMM_WORLD), irregular(table, MPI_COMM_WORLD);
     if (rank == 0) printf("the interface holds\n");
     MPI_Finalize();
     return 0;

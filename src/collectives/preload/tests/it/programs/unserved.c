@@ -1,6 +1,7 @@
 /* Programs whose collectives are not seen.
  *
  * usage: unserved address|leave|sessions
+ *        unserved names [FILE]: looks functions up by their names, in all libraries or in one, which serves them
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -20,8 +21,29 @@ static void *found(const char *name) {
     return function;
 }
 
+/* Three allreduces by functions that are looked up by their names. */
+static int call_by_names(const char *file) {
+    void *where = *file ? dlopen(file, RTLD_NOW | RTLD_NOLOAD) : RTLD_DEFAULT;
+    if (*file && !where) return 4;
+    int (*init)(int *, char ***) = (int (*)(int *, char ***))dlsym(where, "MPI_Init");
+    int (*finalize)(void) = (int (*)(void))dlsym(where, "MPI_Finalize");
+    int (*allreduce)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm) =
+        (int (*)(const void *, void *, int, MPI_Datatype, MPI_Op, MPI_Comm))dlsym(where, "MPI_Allreduce");
+    if (!init || !finalize || !allreduce) return 5;
+    init(NULL, NULL);
+    int one = 1, sum = 0, ranks;
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    for (int call = 0; call < 3; call++) {
+        allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+        if (sum != ranks) MPI_Abort(MPI_COMM_WORLD, 6);
+    }
+    puts("the program ends");
+    return finalize();
+}
+
 int main(int argc, char **argv) {
     const char *what = argc > 1 ? argv[1] : "";
+    if (strcmp(what, "names") == 0) return call_by_names(argc > 2 ? argv[2] : "");
     if (strcmp(what, "address") == 0) {
         ((int (*)(int *, char ***))found("MPI_Init"))(&argc, &argv);
         puts("the program ends");

@@ -180,6 +180,10 @@ pub enum ServiceError {
     #[kind(transparent)]
     #[help(transparent)]
     Deploy(#[from] DeployError),
+    /// The points of trends cannot be aggregated: a bug.
+    #[error(transparent)]
+    #[kind(Internal)]
+    Aggregate(#[from] frame::AggregateError),
     /// The operating system provided no random numbers.
     #[error("the operating system provided no random numbers: {0}")]
     #[kind(Environment)]

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::clock::Clock;
 use crate::database::Database;
 use crate::disk::Disk;
+use crate::levels::LevelCache;
 use crate::modes::{self, STATE_MODE};
 use crate::problems::Problems;
 use crate::runner::Runner;
@@ -34,6 +35,8 @@ pub struct Service {
     pub(crate) clock: Clock,
     /// The valid tokens and sessions.
     pub(crate) token_cache: TokenCache,
+    /// The levels of trends, in memory.
+    pub(crate) levels: LevelCache,
     /// Locked while the service is open.
     _lock: File,
 }
@@ -77,6 +80,7 @@ impl Service {
             served,
             clock: Clock::default(),
             token_cache: TokenCache::default(),
+            levels: LevelCache::default(),
             _lock: lock,
         };
         service.add_machines()?;

@@ -21,9 +21,12 @@ use crate::findings::{NewChange, record_changes};
 use crate::schedules::{mark_fingerprint_change, mark_suspicion, wants_suspicions};
 use crate::{Digest, FindingCause, Page, Service, ServiceError, Slice, TaskId};
 
-/// The looks for which one false finding of each quantity is tolerated: those of a year at 100 series, each night.
+/// The looks at series in which one false finding is tolerated: those of a year at 100 series, each night.
 const LOOKS: f64 = 365.0 * 100.0;
-/// The smallest change that is a finding, as a share: the materiality that campaigns have by default.
+/// What a look at a series examines. The quantities share the tolerated findings equally.
+const QUANTITIES: [TrendQuantity; 2] = [TrendQuantity::Ratio, TrendQuantity::Default];
+/// The smallest change that is a finding, as a share: the materiality that campaigns have by default. That of a campaign
+/// does not count, since series outlive campaigns.
 const LEAST_CHANGE: f64 = 0.05;
 /// The probability that a look suspects a change of a series that has none.
 const SUSPICIONS: f64 = 0.002;
@@ -34,7 +37,7 @@ const MOST_SHOWN: u32 = 2000;
 
 static DETECTOR: LazyLock<ChangeDetector> = LazyLock::new(|| {
     ChangeDetector::new(ChangeRule {
-        false_alarms_per_look: 1.0 / LOOKS,
+        false_alarms_per_look: 1.0 / (LOOKS * QUANTITIES.len() as f64),
         suspicions_per_look: SUSPICIONS,
         least_size: LEAST_CHANGE.ln_1p(),
     })
@@ -427,7 +430,7 @@ fn find_new_changes(
     task: TaskId,
 ) -> Result<Vec<NewChange>, ServiceError> {
     let mut found = Vec::new();
-    for quantity in [TrendQuantity::Ratio, TrendQuantity::Default] {
+    for quantity in QUANTITIES {
         let level = read_level(transaction, series, epoch, quantity)?;
         let values = logarithms(&level, quantity);
         let Some(change) = DETECTOR.look_at_newest(&values, 0) else {

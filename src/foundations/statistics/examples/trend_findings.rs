@@ -2,7 +2,7 @@
 //!
 //! usage: cargo run --example trend_findings -p statistics [YEARS]
 //!
-//! Exits with 1 if series with 3 % of noise have more than one finding a year, or if less than 95 % of the shifts are
+//! Exits with 1 if series with 3 % of noise have more than one finding a year in both quantities together, or if less than 95 % of the shifts are
 //! found within seven nights.
 
 #[path = "../tests/it/nights.rs"]
@@ -12,8 +12,8 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use nights::{
-    FoundShifts, NightNoise, Random, SERIES, WEEK, YEAR, count_false_findings, find_shifts,
-    nightly_rule,
+    FoundShifts, NightNoise, QUANTITIES, Random, SERIES, WEEK, YEAR, count_false_findings,
+    find_shifts, nightly_rule,
 };
 use statistics::ChangeDetector;
 
@@ -29,7 +29,7 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
     let years: u64 = years.map_or(Ok(100), |text| text.parse())?;
     let detector = ChangeDetector::new(nightly_rule());
     println!(
-        "{SERIES} series without changes, {years} years, seed {}:",
+        "{SERIES} series of {QUANTITIES} quantities without changes, {years} years, seed {}:",
         SEEDS[0]
     );
     let mut is_good = true;
@@ -50,7 +50,10 @@ fn main() -> Result<ExitCode, Box<dyn Error>> {
             is_good &= deviation != USUAL || a_year <= 1.0;
         }
     }
-    println!("{SHIFTS} series with a shift of 10 %, seed {}:", SEEDS[1]);
+    println!(
+        "{SHIFTS} series with a shift of 10 % in one quantity, seed {}:",
+        SEEDS[1]
+    );
     for deviation in [USUAL, 0.05, 0.10] {
         let noise = NightNoise::normal(deviation);
         let some_night = |random: &mut Random| random.between(30, YEAR);

@@ -237,7 +237,11 @@ impl Service {
                 code,
                 stored.as_deref(),
             )
-        })
+        })?;
+        if undecided.is_some() {
+            self.levels.forget_machine(&task.machine);
+        }
+        Ok(())
     }
 
     /// Stores the result and ends the task. The outcome of `tune` is stored first: if the service stops in between,
@@ -291,7 +295,11 @@ impl Service {
             record_measured(transaction, task, outcome)?;
             let stored = shorten_outcome(outcome.clone(), self.configuration.longest_outcome);
             end_with_followers(transaction, id, "done", &reason, code, Some(&stored))
-        })
+        })?;
+        if is_compared(task.kind) {
+            self.levels.forget_machine(&task.machine);
+        }
+        Ok(())
     }
 
     /// Continues after a service that stopped between the two steps of [`Service::settle_done`].

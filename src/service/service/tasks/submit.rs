@@ -383,7 +383,8 @@ fn find_same_work(
     Ok(alike.query_row(of_work, |row| row.get(0)).optional()?)
 }
 
-/// The row of a campaign, added if no row has its digest.
+/// The row of a campaign, added if no row has its digest. Texts of one digest may differ in comments; the row has the newest
+/// text, since agents carry out a task only if they have its very text.
 fn campaign_row(
     transaction: &Transaction<'_>,
     TaskCampaign {
@@ -394,7 +395,7 @@ fn campaign_row(
 ) -> Result<i64, ServiceError> {
     transaction.execute(
         "INSERT INTO campaign (digest, name, path, text, added_at) VALUES (?1, ?2, ?3, ?4, ?5) \
-         ON CONFLICT (digest) DO NOTHING",
+         ON CONFLICT (digest) DO UPDATE SET text = excluded.text",
         params![
             campaign.digest(),
             campaign.name,

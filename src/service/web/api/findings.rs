@@ -3,8 +3,8 @@
 use axum::extract::State;
 use serde::Deserialize;
 use service::{
-    FindingFilter, FindingState, ListedFinding, Page, Slice, Trend, TrendFinding, TrendSeries,
-    Triage,
+    FindingFilter, FindingState, ListedFinding, Page, Slice, Trend, TrendFinding, TrendLevel,
+    TrendSeries, Triage,
 };
 use utoipa::IntoParams;
 
@@ -152,6 +152,37 @@ pub(crate) async fn list_series(
     app.read_as_json(move |service| {
         let readable = visitor.readable_machines();
         service.list_series(readable.as_deref(), asked.machine.as_deref(), slice)
+    })
+    .await
+}
+
+/// The selection of levels.
+#[derive(Debug, Deserialize, IntoParams)]
+#[serde(deny_unknown_fields)]
+#[into_params(parameter_in = Query)]
+pub(crate) struct LevelsQuery {
+    /// Only those of this machine.
+    machine: Option<String>,
+}
+
+/// What the series of each machine and library show together: the last seven days, compared with the epoch before.
+#[utoipa::path(
+    get, path = "/api/v1/levels", tag = "trends", params(LevelsQuery),
+    responses(
+        (status = 200, body = Vec<TrendLevel>),
+        (status = 400, description = "Unknown query", body = Problem),
+        (status = 401, body = Problem), (status = 403, body = Problem),
+    )
+)]
+pub(crate) async fn list_levels(
+    State(app): State<App>,
+    visitor: Visitor,
+    Query(asked): Query<LevelsQuery>,
+) -> Result<Encoded, Problem> {
+    visitor.require_read_anything()?;
+    app.read_as_json(move |service| {
+        let readable = visitor.readable_machines();
+        service.list_levels(readable.as_deref(), asked.machine.as_deref())
     })
     .await
 }

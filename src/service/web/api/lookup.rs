@@ -7,7 +7,8 @@ use schedule::Collective;
 use serde::{Deserialize, Serialize};
 use service::ChannelKey;
 use table::{DecisionJson, Deployment, OperatorClass, Table};
-use utoipa::{IntoParams, ToSchema};
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema, Type};
+use utoipa::{IntoParams, PartialSchema, ToSchema};
 use vocabulary::{CommShape, RankOrder, units};
 
 use crate::extract::{self, Path, Query};
@@ -24,6 +25,8 @@ const QUESTIONS: usize = 1000;
 #[into_params(parameter_in = Query)]
 pub(crate) struct Question {
     /// The collective, as in `allreduce`.
+    #[schema(value_type = CollectiveName)]
+    #[param(value_type = CollectiveName)]
     collective: String,
     /// Number of nodes, from 1.
     nodes: u32,
@@ -45,6 +48,20 @@ pub(crate) struct Question {
     #[param(value_type = Option<String>)]
     deployment: Option<Deployment>,
 }
+
+/// The name of a collective, for the document of the interface.
+struct CollectiveName;
+
+impl PartialSchema for CollectiveName {
+    fn schema() -> RefOr<Schema> {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .enum_values(Some(Collective::ALL.map(Collective::name)))
+            .into()
+    }
+}
+
+impl ToSchema for CollectiveName {}
 
 impl Question {
     fn to_query(&self) -> Result<table::Query, String> {

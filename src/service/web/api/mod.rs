@@ -50,6 +50,7 @@ pub(crate) fn build_router() -> OpenApiRouter<App> {
         .routes(routes!(findings::list_findings))
         .routes(routes!(findings::get_finding, findings::decide_finding))
         .routes(routes!(findings::list_series))
+        .routes(routes!(findings::list_levels))
         .routes(routes!(findings::get_trend))
         .routes(routes!(schedules::list_schedules))
         .routes(routes!(

@@ -16,6 +16,7 @@ use super::forms::{Fields, Reader, SentForm};
 use super::layout::{Frame, form_token, with_query};
 use super::release::reason_field;
 use super::submit::missing_scope_note;
+use super::tables::readable_machine_names;
 use super::trends::series_address;
 use crate::api::find_visible_finding;
 use crate::extract::{Path, Query};
@@ -25,6 +26,8 @@ use crate::{App, Problem, Visitor};
 pub(super) struct FindingsQuery {
     #[serde(default)]
     state: String,
+    #[serde(default)]
+    machine: String,
     #[serde(default)]
     before: Option<u64>,
 }
@@ -37,16 +40,21 @@ pub(super) async fn list_findings(
     let state = Some(asked.state.as_str()).filter(|word| !word.is_empty());
     let filter = FindingFilter {
         state: state.map(parse_state).transpose()?,
-        machine: None,
+        machine: Some(asked.machine.clone()).filter(|name| !name.is_empty()),
         machines: visitor.readable_machines(),
     };
     let slice = Slice {
         before: asked.before,
         limit: None,
     };
-    let findings = app
-        .run_reading(move |service| service.list_findings(&filter, slice))
+    let reader = visitor.clone();
+    let (findings, machines) = app
+        .run_reading(move |service| {
+            let findings = service.list_findings(&filter, slice)?;
+            Ok((findings, readable_machine_names(service, &reader)))
+        })
         .await?;
+    let fields = [("state", &*asked.state), ("machine", &*asked.machine)];
     let frame = Frame::new("Findings", Some(&visitor), "/findings");
     let content = html! {
         form.row method="get" action="/findings" role="search" aria-label="Filter the findings" {
@@ -59,6 +67,13 @@ pub(super) async fn list_findings(
                     }
                 }
             }
+            div {
+                label for="machine" { "Machine" }
+                select #machine name="machine" {
+                    option value="" { "any" }
+                    @for name in &machines { option value=(name) selected[*name == asked.machine] { (name) } }
+                }
+            }
             button.quiet { "Filter" }
         }
         @if findings.items.is_empty() {
@@ -66,7 +81,7 @@ pub(super) async fn list_findings(
         } @else {
             (scroll_box("Findings", &findings_table(&findings.items)))
         }
-        (pager_links(&with_query("/findings", &[("state", &asked.state)]), asked.before, findings.next))
+        (pager_links(&with_query("/findings", &fields), asked.before, findings.next))
     };
     Ok(frame.render_html(&content).into_response())
 }

@@ -11,6 +11,7 @@ mod findings;
 mod fleet;
 mod forms;
 mod layout;
+mod levels;
 mod login;
 mod overview;
 mod progress;

@@ -1,4 +1,4 @@
-//! The overview: releases, running tasks and the queue of each machine.
+//! The overview: running tasks, and the releases, queue and open findings of each machine.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
 use service::{
-    MachineAgent, Release, Service, ServiceError, ServiceMachine, Slice, Task, TaskFilter,
-    TaskState, Validation,
+    FindingState, MachineAgent, Release, Service, ServiceError, ServiceMachine, Slice, Task,
+    TaskFilter, TaskState, Validation,
 };
 
 use super::elements::{
@@ -35,6 +35,7 @@ struct Overview {
     agents: Vec<Option<MachineAgent>>,
     releases: Vec<(Release, Option<Validation>)>,
     counts: Vec<(String, TaskState, u64)>,
+    findings: Vec<(String, FindingState, u64)>,
     running: Vec<(Task, Option<PrintedEvent>)>,
     problems: Vec<String>,
 }
@@ -85,6 +86,7 @@ impl Overview {
             machines,
             releases,
             counts: service.task_counts()?,
+            findings: service.finding_counts()?,
             running: running.collect(),
             problems: if visitor.may_read(None) {
                 service.list_problems()
@@ -108,6 +110,12 @@ impl Overview {
         let found = self.counts.iter();
         let found = found.filter(|(name, of, _)| name == machine && *of == state);
         found.map(|(.., count)| count).sum()
+    }
+
+    fn count_open_findings(&self, machine: &str) -> u64 {
+        let of_machine = self.findings.iter().filter(|(name, ..)| name == machine);
+        let open = of_machine.filter(|(_, state, _)| *state == FindingState::Open);
+        open.map(|(.., count)| count).sum()
     }
 }
 
@@ -195,6 +203,8 @@ fn machine_card(read: &Overview, name: &str, now: Timestamp) -> Markup {
                     a href=(with_query("/queue", &[("machine", name), ("state", "waiting")])) { (read.count_tasks(name, TaskState::Waiting)) " waiting" } ", "
                     a href=(with_query("/queue", &[("machine", name), ("state", "failed")])) { (read.count_tasks(name, TaskState::Failed)) " failed" }
                 }
+                dt { "Findings" }
+                dd { a href=(with_query("/findings", &[("state", "open"), ("machine", name)])) { (read.count_open_findings(name)) " open" } }
                 @if let Some(index) = configured {
                     @if read.machines[index].has_agent {
                         dt { "Agent" }

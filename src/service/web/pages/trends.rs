@@ -1,16 +1,26 @@
-//! Trends: the series, and the line of one of them with epochs and changes.
+//! Trends: the series, and the line of one of them with epochs, changes and releases.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use jiff::Timestamp;
 use maud::{Markup, html};
 use serde::Deserialize;
-use service::{FoundChange, MeasuredNight, Slice, Trend, TrendQuantity, TrendSeries};
+use service::{
+    FindingNote, FindingState, FoundChange, MeasuredNight, Release, ReleaseAction, Service,
+    ServiceError, Slice, Trend, TrendQuantity, TrendSeries,
+};
 use vocabulary::units::format_seconds;
 
-use super::elements::{pager_links, scroll_box, task_link, time_element};
+use super::elements::{
+    channel_address, pager_links, scroll_box, table_link, task_link, time_element,
+};
 use super::findings::finding_address;
 use super::forms::Reader;
 use super::layout::{Frame, with_query};
+use super::levels::levels_section;
 use super::tables::readable_machine_names;
 use crate::api::find_visible_trend;
 use crate::extract::{Path, Query};
@@ -18,6 +28,8 @@ use crate::{App, Problem};
 
 /// The newest points that a page lists.
 const LISTED: usize = 50;
+/// The newest releases of each channel that a page marks.
+const MARKED: u32 = 20;
 /// The size of the figure, in its own units.
 const WIDTH: f64 = 800.0;
 const HEIGHT: f64 = 240.0;
@@ -47,11 +59,12 @@ pub(super) async fn list_series(
         limit: None,
     };
     let reader = visitor.clone();
-    let (series, machines) = app
+    let (levels, series, machines) = app
         .run_reading(move |service| {
             let readable = reader.readable_machines();
+            let levels = service.list_levels(readable.as_deref(), machine.as_deref())?;
             let series = service.list_series(readable.as_deref(), machine.as_deref(), slice)?;
-            Ok((series, readable_machine_names(service, &reader)))
+            Ok((levels, series, readable_machine_names(service, &reader)))
         })
         .await?;
     let frame = Frame::new("Trends", Some(&visitor), "/trends");
@@ -66,9 +79,11 @@ pub(super) async fn list_series(
             }
             button.quiet { "Filter" }
         }
+        @if asked.before.is_none() { (levels_section(&levels)) }
         @if series.items.is_empty() {
             p { "No check or validation of a table has measured anything yet." }
         } @else {
+            h2 { "Series" }
             (scroll_box("Trends", &series_table(&series.items)))
         }
         (pager_links(&with_query("/trends", &[("machine", &asked.machine)]), asked.before, series.next))
@@ -101,16 +116,11 @@ pub(super) async fn show_trend(
     Path(id): Path<u64>,
 ) -> Result<Response, Problem> {
     let trend = find_visible_trend(&app, &visitor, id).await?;
-    let findings = trend.findings.clone();
-    let changes = app
+    let (trend, changes, releases) = app
         .run_reading(move |service| {
-            let mut of_series = Vec::new();
-            for finding in findings {
-                let changes = service.read_finding(finding)?.changes.into_iter();
-                let own = changes.filter(|change| change.series == id);
-                of_series.extend(own.map(|change| SeriesChange { finding, change }));
-            }
-            Ok(of_series)
+            let changes = read_changes(service, &trend)?;
+            let releases = read_releases(service, &trend)?;
+            Ok((trend, changes, releases))
         })
         .await?;
     let title = trend.series.describe();
@@ -121,9 +131,10 @@ pub(super) async fn show_trend(
         @if let Some(task) = trend.suspected_since {
             p.warning { "The newest points since " (task_link(task)) " suggest another level; further ones will show it." }
         }
-        (draw_trend(&trend, &changes))
+        (draw_trend(&trend, &changes, &releases))
         (epochs_section(&trend))
         (changes_section(&changes))
+        (releases_section(&releases))
         section aria-labelledby="points-head" {
             h2 #points-head { "Newest points" }
             (scroll_box("Newest points", &points_table(&trend.points)))
@@ -132,15 +143,56 @@ pub(super) async fn show_trend(
     Ok(frame.render_html(&content).into_response())
 }
 
-/// A change of the series, with the number of its finding.
+/// A change of the series, with its finding's number, state and newest decision.
 struct SeriesChange {
     finding: u64,
+    state: FindingState,
+    decision: Option<FindingNote>,
     change: FoundChange,
 }
 
+fn read_changes(service: &Service, trend: &Trend) -> Result<Vec<SeriesChange>, ServiceError> {
+    let mut of_series = Vec::new();
+    for id in &trend.findings {
+        let finding = service.read_finding(*id)?;
+        let decision = finding.notes.into_iter().next();
+        let changes = finding.changes.into_iter();
+        let own = changes.filter(|change| change.series == trend.series.id);
+        of_series.extend(own.map(|change| SeriesChange {
+            finding: *id,
+            state: finding.state,
+            decision: decision.clone(),
+            change,
+        }));
+    }
+    Ok(of_series)
+}
+
+/// The releases to the machine's channels of the libraries that were measured, since the first point, newest first.
+fn read_releases(service: &Service, trend: &Trend) -> Result<Vec<Release>, ServiceError> {
+    let Some(first) = trend.points.first() else {
+        return Ok(Vec::new());
+    };
+    let slice = Slice {
+        before: None,
+        limit: Some(MARKED),
+    };
+    let mut releases = Vec::new();
+    for newest in service.newest_releases()? {
+        let key = &newest.key;
+        let is_measured = |library: &str| trend.epochs.iter().any(|of| of.library == library);
+        if key.machine == trend.series.machine && is_measured(&key.library) {
+            releases.extend(service.list_releases(key, slice)?.items);
+        }
+    }
+    releases.retain(|release| release.at >= first.at);
+    releases.sort_by_key(|release| Reverse(release.sequence));
+    Ok(releases)
+}
+
 /// The line of the ratio: points at equal distances, since nights may be left out, with a line where an epoch or a new
-/// level begins. Points of a busy machine are hollow.
-fn draw_trend(trend: &Trend, changes: &[SeriesChange]) -> Markup {
+/// level begins, and a triangle above the first point after a release. Points of a busy machine are hollow.
+fn draw_trend(trend: &Trend, changes: &[SeriesChange], releases: &[Release]) -> Markup {
     let points = &trend.points;
     let ratios: Vec<f64> = points.iter().map(ratio).collect();
     let lowest = ratios.iter().copied().fold(f64::INFINITY, f64::min);
@@ -158,18 +210,20 @@ fn draw_trend(trend: &Trend, changes: &[SeriesChange]) -> Markup {
     let of_ratio = changes
         .iter()
         .filter(|of| of.change.quantity == TrendQuantity::Ratio);
+    let first_since = |time: Timestamp| points.iter().position(|point| point.at >= time);
     let new_levels: Vec<usize> = of_ratio
-        .filter_map(|of| {
-            points
-                .iter()
-                .position(|point| point.at >= of.change.began_at)
-        })
+        .filter_map(|of| first_since(of.change.began_at))
         .collect();
+    // Several releases between two points are one triangle.
+    let released = releases.iter().filter_map(|of| first_since(of.at));
+    let released: BTreeSet<usize> = released.collect();
     let label = format!(
-        "The ratio at {} points, from {lowest:.3} to {highest:.3}; new epochs: {}; new levels: {}",
+        "The ratio at {} points, from {lowest:.3} to {highest:.3}; new epochs: {}; new levels: {}; points after a \
+         release: {}",
         points.len(),
         new_epochs.len(),
-        new_levels.len()
+        new_levels.len(),
+        released.len()
     );
     html! {
         svg viewBox=(format!("0 0 {WIDTH} {HEIGHT}")) width="100%" role="img" aria-label=(label) {
@@ -182,6 +236,9 @@ fn draw_trend(trend: &Trend, changes: &[SeriesChange]) -> Markup {
             @for index in &new_levels {
                 line x1=(x(*index)) x2=(x(*index)) y1="18" y2=(HEIGHT - 18.0) stroke="currentColor" stroke-width="2" {}
                 text x=(x(*index)) y="14" fill="currentColor" font-size="12" text-anchor="middle" { "change" }
+            }
+            @for index in &released {
+                path d=(format!("M {} 18 l 5 8 h -10 z", x(*index))) fill="currentColor" {}
             }
             @for (index, point) in points.iter().enumerate() {
                 circle cx=(x(index)) cy=(y(ratio(point))) r="3" stroke="currentColor"
@@ -220,7 +277,7 @@ fn changes_section(changes: &[SeriesChange]) -> Markup {
             section aria-labelledby="changes-head" {
                 h2 #changes-head { "Changes" }
                 ul.plain {
-                    @for SeriesChange { finding, change } in changes {
+                    @for SeriesChange { finding, state, decision, change } in changes {
                         li {
                             "Since " (time_element(change.began_at)) " the "
                             @match change.quantity {
@@ -229,12 +286,46 @@ fn changes_section(changes: &[SeriesChange]) -> Markup {
                                     "default takes " (format_seconds(change.after)) ", before " (format_seconds(change.before))
                                 }
                             }
-                            ": " a href=(finding_address(*finding)) { "finding " (finding) }
+                            ": " a href=(finding_address(*finding)) { "finding " (finding) } ", " strong { (state) }
+                            @if let Some(decision) = decision {
+                                " by " (decision.actor) ", " (time_element(decision.at)) ": " (decision.reason)
+                            }
                         }
                     }
                 }
             }
         }
+    }
+}
+
+fn releases_section(releases: &[Release]) -> Markup {
+    html! {
+        @if !releases.is_empty() {
+            section aria-labelledby="releases-head" {
+                h2 #releases-head { "Releases" }
+                p { "The newest releases to channels of the machine and its libraries; triangles mark them in the figure." }
+                ul.plain {
+                    @for release in releases {
+                        li {
+                            (time_element(release.at)) ", "
+                            a href=(channel_address(&release.key)) { (release.key.channel) " of " (release.key.library) }
+                            ": " (action_noun(release.action)) " "
+                            @if release.action != ReleaseAction::Withdraw { (table_link(&release.digest)) " " }
+                            "by " (release.actor)
+                            @if !release.reason.is_empty() { ": " (release.reason) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn action_noun(action: ReleaseAction) -> &'static str {
+    match action {
+        ReleaseAction::Release => "release of",
+        ReleaseAction::Rollback => "rollback to",
+        ReleaseAction::Withdraw => "withdrawal",
     }
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "tests panic")]
 
 mod fixture;
+mod trends;
 
 use std::io::{self, Cursor, Write};
 use std::path::Path;

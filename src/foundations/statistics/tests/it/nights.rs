@@ -8,15 +8,18 @@ use statistics::{ChangeDetector, ChangeRule, LevelChange};
 pub(crate) const YEAR: usize = 365;
 /// Series of a site.
 pub(crate) const SERIES: usize = 100;
+/// Quantities of a series that a look examines: the ratio of the times and the default's time.
+pub(crate) const QUANTITIES: usize = 2;
 /// The shift that is to be found within a week: 10 %, as a logarithm.
 pub(crate) const SHIFT: f64 = 0.095_310_179_804_324_87;
 /// The nights within which it is to be found.
 pub(crate) const WEEK: usize = 7;
 
-/// The rule of a service: one finding a year on 100 series that do not change, and changes of 5 %.
+/// The rule of a service for each quantity: together, one finding a year on 100 series that do not change, and changes of
+/// 5 %.
 pub(crate) fn nightly_rule() -> ChangeRule {
     ChangeRule {
-        false_alarms_per_look: 1.0 / (YEAR * SERIES) as f64,
+        false_alarms_per_look: 1.0 / (YEAR * SERIES * QUANTITIES) as f64,
         suspicions_per_look: 0.002,
         least_size: 1.05_f64.ln(),
     }
@@ -83,7 +86,8 @@ impl NightNoise {
     }
 }
 
-/// The number of findings in years of series that do not change.
+/// The number of findings in years of series that do not change, of all quantities together. The quantities have the same
+/// noise; whether they depend on each other does not matter to the expected number.
 pub(crate) fn count_false_findings(
     detector: &ChangeDetector,
     noise: NightNoise,
@@ -92,7 +96,7 @@ pub(crate) fn count_false_findings(
 ) -> usize {
     let mut random = Random(seed);
     let mut found = 0;
-    for _ in 0..years * SERIES as u64 {
+    for _ in 0..years * (SERIES * QUANTITIES) as u64 {
         let series = noise.series(YEAR, &mut random);
         found += detector.find_changes(&series).changes.len();
     }
@@ -112,7 +116,7 @@ pub(crate) struct FoundShifts {
     pub(crate) false_findings: usize,
 }
 
-/// Looks for a shift of 10 % in each of some series, which begins after as many nights as `history` draws, half of them
+/// Looks for a shift of 10 % in one quantity of each of some series, which begins after as many nights as `history` draws, half of them
 /// upwards and half downwards, and ends four weeks later.
 pub(crate) fn find_shifts(
     detector: &ChangeDetector,

@@ -143,6 +143,15 @@ impl Bed {
     }
 
     pub(crate) fn start_agent_with(&mut self, scope: Scope) -> (Agent, Arc<Service>) {
+        self.start_agent_at_pace(scope, Duration::from_millis(200))
+    }
+
+    /// The same with this time between two heartbeats without news.
+    pub(crate) fn start_agent_at_pace(
+        &mut self,
+        scope: Scope,
+        heartbeat: Duration,
+    ) -> (Agent, Arc<Service>) {
         let campaigns = ["tuning/*.yaml".to_owned()];
         let configuration = Configuration::for_agent(&self.path(""), None, MACHINE, &campaigns);
         let configuration = configuration.expect("configured");
@@ -165,7 +174,7 @@ impl Bed {
         let pace = AgentPace {
             round: Duration::ZERO,
             claim: Duration::ZERO,
-            heartbeat: Duration::from_millis(200),
+            heartbeat,
             ..AgentPace::default()
         };
         let agent = Agent::new(Arc::clone(&local), remote, MACHINE, pace).expect("an agent");

@@ -60,6 +60,21 @@ fn a_campaign_that_was_changed_since_is_not_carried_out() {
     assert_eq!(done.state, TaskState::Done, "{done:?}");
 }
 
+/// Such a campaign has the digest of the earlier one.
+#[test]
+fn a_campaign_in_which_only_a_comment_was_changed_is_carried_out() {
+    let mut bed = Bed::new(WORKS);
+    let (mut agent, local) = bed.start_agent();
+    for comment in ["", "# for the new nodes\n"] {
+        let text = format!("{CAMPAIGN}{comment}");
+        bed.write("tuning/small.yaml", &text);
+        agent.run_round(&mut |_| {}).expect("told");
+        let id = bed.submit(&tune());
+        let task = bed.work_to_end(&mut agent, &local, id);
+        assert_eq!(task.state, TaskState::Done, "{comment}: {task:?}");
+    }
+}
+
 /// What a service that was broken into could ask for.
 #[test]
 fn a_service_cannot_make_the_agent_run_anything_else() {

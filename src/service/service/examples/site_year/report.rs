@@ -10,8 +10,8 @@ use crate::world::{Change, EVENTS, Event};
 const MOST_BYTES: u64 = 200 << 20;
 /// The nights after a change within which it is to be found, and a table of another library or machine released.
 const SOON: u32 = 14;
-/// One false finding of each of the two quantities is tolerated for as many series and nights.
-const LOOKS_OF_A_FALSE_FINDING: f64 = 100.0 * 365.0 / 2.0;
+/// One false finding is tolerated in as many looks: those of a year at 100 series, each night.
+const LOOKS_OF_A_FALSE_FINDING: f64 = 100.0 * 365.0;
 
 /// What the service or the person did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,6 +35,11 @@ fn an_agent_claims_a_task_over_http_and_is_shown() {
     let claimed = send(&site, &token, &format!("POST {path}/claim"), &claim).expect(200);
     let claimed = claimed.json();
     assert_eq!(claimed["request"]["campaign"], "tuning/far.yaml");
+    let markup = site.get("/").expect(200).body;
+    assert!(
+        markup.contains("on login&lt;1&gt;, last heard") && !markup.contains("login<1>"),
+        "{markup}"
+    );
     let held = json!({"agent": "a1", "host": "login1", "held": [claimed["claim"]["fence"]]});
     let none = send(&site, &token, &format!("POST {path}/claim"), &held).expect(204);
     assert_eq!(none.body, "");

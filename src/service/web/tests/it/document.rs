@@ -193,6 +193,25 @@ fn conditions_do_not_change_how_requests_are_refused() {
 }
 
 #[test]
+fn questions_name_one_of_all_collectives() {
+    let document = document(&Site::new());
+    let path = "/api/v1/machines/{machine}/libraries/{library}/channels/{channel}/lookup";
+    let parameters = document["paths"][path]["get"]["parameters"].as_array();
+    let mut parameters = parameters.unwrap().iter();
+    let asked = parameters.find(|parameter| parameter["name"] == "collective");
+    let asked = asked.unwrap();
+    assert_eq!(asked["required"], true);
+    let schemas = &document["components"]["schemas"];
+    let posted = &schemas["Question"]["properties"]["collective"];
+    for schema in [&asked["schema"], posted] {
+        let named = schema["$ref"].as_str().unwrap();
+        let name = named.strip_prefix("#/components/schemas/").unwrap();
+        let all = schedule::Collective::ALL.map(schedule::Collective::name);
+        assert_eq!(schemas[name], json!({"type": "string", "enum": all}));
+    }
+}
+
+#[test]
 fn the_document_names_every_schema_that_it_uses() {
     let document = document(&Site::new());
     assert!(document["openapi"].as_str().unwrap().starts_with("3.1"));

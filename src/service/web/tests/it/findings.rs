@@ -169,18 +169,85 @@ fn pages_decide_findings_and_show_who_is_behind() {
     assert_eq!(browser.get("/findings?state=other").status, 422);
     let reader = busy.browser(&[Scope::Read]);
     assert!(!reader.page("/findings/1").contains("<textarea"));
-    let trend = browser.page("/trends/1");
-    for part in [
-        "<svg",
-        "new epochs: 1",
-        "new levels: 1",
-        "other work was running",
-    ] {
-        assert!(trend.contains(part), "{part}: {trend}");
-    }
     let fleet = browser.page("/fleet");
     assert!(
         fleet.contains("Hosts: 1") && fleet.contains(">behind<"),
         "{fleet}"
     );
+}
+
+#[test]
+fn the_page_of_a_trend_shows_epochs_changes_decisions_and_releases() {
+    let busy = Busy::new(true);
+    let browser = busy.browser(&[Scope::Read, Scope::Publish]);
+    // Between the two points, and before both of them.
+    let database = Connection::open(busy.site.folder().join("service/service.db")).unwrap();
+    for (at, reason) in [(1_764_450_000_000_i64, "the second night"), (0, "long ago")] {
+        let added = database.execute(
+            "INSERT INTO release (machine, library, channel, action, digest, actor, reason, gates, at) \
+             VALUES (1, 'openmpi-4.1.5', 'production', 'rollback', ?1, 'an operator', ?2, '[]', ?3)",
+            rusqlite::params![busy.old.as_str(), reason, at],
+        );
+        added.unwrap();
+    }
+    let trend = browser.page("/trends/1");
+    for part in [
+        "<svg",
+        "new epochs: 1",
+        "new levels: 1",
+        "points after a release: 1",
+        "other work was running",
+        "finding 1</a>, <strong>open</strong></li>",
+        "production of openmpi-4.1.5</a>: rollback to",
+        "by an operator: the second night",
+        // The releases after the last point.
+        "canary of openmpi-4.1.4</a>: release of",
+    ] {
+        assert!(trend.contains(part), "{part}: {trend}");
+    }
+    assert!(!trend.contains("long ago"), "{trend}");
+    let triangles = trend.matches("<path ").count();
+    assert_eq!(triangles, 1, "{trend}");
+    let decide = |state, reason| {
+        let fields = [("state", state), ("reason", reason)];
+        assert_eq!(browser.submit("/findings/1", &fields).status, 303);
+    };
+    decide("acknowledged", "the first word");
+    decide("accepted", "the last word");
+    let decided = browser.page("/trends/1");
+    let (_, of_change) = decided
+        .split_once("finding 1</a>, <strong>accepted</strong> by token ")
+        .unwrap();
+    let (decision, _) = of_change.split_once("</li>").unwrap();
+    assert!(decision.ends_with(": the last word"), "{decision}");
+    assert!(!decided.contains("the first word"), "{decided}");
+}
+
+#[test]
+fn the_overview_counts_the_open_findings_of_each_machine() {
+    let (site, bearer) = divided();
+    let of_machine = |page: &str, machine: &str, count: u32| {
+        let link =
+            format!("<a href=\"/findings?state=open&amp;machine={machine}\">{count} open</a>");
+        page.contains(&link)
+    };
+    let owner = site.bearer();
+    let all = get(&site, &owner, "/").expect(200).body;
+    assert!(of_machine(&all, "local", 1) && of_machine(&all, "other", 1));
+    let own = get(&site, &bearer, "/").expect(200).body;
+    assert!(of_machine(&own, "local", 1) && !own.contains("machine=other"));
+    let listed = |machine: &str| {
+        let path = format!("/findings?state=open&machine={machine}");
+        get(&site, &owner, &path).expect(200).body
+    };
+    assert!(
+        listed("local").contains("/findings/1\"") && !listed("local").contains("/findings/2\"")
+    );
+    assert!(
+        listed("other").contains("/findings/2\"") && !listed("other").contains("/findings/1\"")
+    );
+    let fixed = json!({"state": "fixed", "reason": "another cable"});
+    decide(&site, &bearer, 1, &fixed).expect(200);
+    let after = get(&site, &owner, "/").expect(200).body;
+    assert!(of_machine(&after, "local", 0) && of_machine(&after, "other", 1));
 }

@@ -10,6 +10,7 @@ mod ending;
 mod events;
 mod findings;
 mod fixture;
+mod levels;
 mod limits;
 mod malformed;
 mod older;

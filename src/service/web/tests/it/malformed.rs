@@ -12,7 +12,7 @@ fn random() -> Rng {
     Rng::with_seed(seed)
 }
 
-const PARTS: [&str; 34] = [
+const PARTS: [&str; 45] = [
     "api",
     "v1",
     "tasks",
@@ -34,6 +34,17 @@ const PARTS: [&str; 34] = [
     "export",
     "log",
     "campaigns",
+    "schedules",
+    "schedules/nightly/pause",
+    "findings",
+    "trends",
+    "webhooks",
+    "webhooks/1/test",
+    "agent",
+    "machines/local/agent/claim",
+    "machines/local/agent/heartbeat",
+    "usage",
+    "machines/local/usage",
     "assets",
     "..",
     "%2e%2e",
@@ -60,13 +71,16 @@ const QUERIES: [&str; 10] = [
     "?collective=allreduce&nodes=0&ppn=4294967296&bytes=-1",
     "?machine=%F0%9F%92%A9",
 ];
-const BODIES: [&str; 8] = [
+const BODIES: [&str; 11] = [
     "",
     "{",
     "[]",
     "null",
     "{\"kind\": \"tune\", \"campaign\": \"../../etc/passwd\"}",
     "{\"digest\": \"../..\"}",
+    "{\"url\": \"http://169.254.169.254/\"}",
+    "{\"state\": \"accepted\", \"reason\": \"\\u0000\"}",
+    "{\"task\": {\"kind\": \"check\"}, \"times\": \"99 99 * * *\"}",
     "\u{feff}{}",
     "[[[[[[[[[[[[[[[[[[[[[[",
 ];
@@ -75,7 +89,7 @@ const BODIES: [&str; 8] = [
 fn random_paths_and_bodies_are_refused_without_effect() {
     let (site, mut random) = (Site::new(), random());
     let bearer = site.bearer();
-    for _ in 0..400 {
+    for _ in 0..800 {
         let method = random
             .choice(["GET", "POST", "DELETE", "PUT", "HEAD", "OPTIONS"])
             .unwrap();

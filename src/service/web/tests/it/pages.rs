@@ -10,26 +10,29 @@ use crate::pages_bed::{
 };
 
 /// Every form, with fields that it might have.
-const FORMS: [&str; 7] = [
+const FORMS: [&str; 12] = [
     "/logout",
     "/queue",
     "/tasks/1/cancel",
     "/findings/1",
+    "/schedules/nightly/pause",
+    "/schedules/nightly/resume",
+    "/webhooks",
+    "/webhooks/1/test",
+    "/webhooks/1/remove",
     "/channels/local/openmpi-4.1.4/canary/rollback",
     "/channels/local/openmpi-4.1.4/canary/withdraw",
     "/tokens",
 ];
 
+/// The pages that only administrators may open.
+const ADMIN_PAGES: [&str; 3] = ["/tokens", "/audit", "/webhooks"];
+
 #[test]
 fn names_that_are_markup_are_text_on_every_page() {
     let busy = Busy::new(true);
     let browser = busy.browser(&[Scope::Admin]);
-    for path in busy
-        .pages()
-        .iter()
-        .map(String::as_str)
-        .chain(["/tokens", "/audit"])
-    {
+    for path in busy.pages().iter().map(String::as_str).chain(ADMIN_PAGES) {
         let page = browser.page(path);
         // Neither the name's tag nor a quote that would end an attribute.
         assert!(
@@ -45,6 +48,7 @@ fn names_that_are_markup_are_text_on_every_page() {
         "/trends",
         "/trends/1",
         "/findings/1",
+        "/webhooks",
         &format!("/tables/{}", busy.new),
     ] {
         assert!(
@@ -59,8 +63,10 @@ fn names_that_are_markup_are_text_on_every_page() {
 fn unprintable_characters_are_escaped_in_answers_events_and_pages() {
     let busy = Busy::new(true);
     // `check` looks for them on every page.
-    for path in busy.pages() {
-        busy.browser(&[Scope::Admin]).page(&path);
+    let pages = busy.pages();
+    let of_admin = ADMIN_PAGES.map(str::to_owned);
+    for path in pages.iter().chain(&of_admin) {
+        busy.browser(&[Scope::Admin]).page(path);
     }
     let bearer = busy.site.bearer();
     let get = |path: &str| busy.site.send(&format!("GET {path}"), &[&bearer], "");
@@ -77,6 +83,7 @@ fn unprintable_characters_are_escaped_in_answers_events_and_pages() {
             HOSTILE,
         ),
         ("/api/v1/audit", HOSTILE),
+        ("/api/v1/webhooks", HOSTILE),
         (&format!("/api/v1/tables/{}", busy.new), HOSTILE),
     ] {
         let answer = get(path).expect(200);

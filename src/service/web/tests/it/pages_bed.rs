@@ -78,11 +78,12 @@ impl Busy {
             .execute("UPDATE task SET reason = ?1", [HOSTILE])
             .unwrap();
         add_trend(&database, "local", HOSTILE);
+        add_webhook(&database, HOSTILE);
         site.service.note_pull(&key(), "n1", &old).unwrap();
         Self { site, old, new }
     }
 
-    /// The addresses of all pages.
+    /// The addresses of all pages that readers may open.
     pub(crate) fn pages(&self) -> Vec<String> {
         let Self { old, new, .. } = self;
         let mut pages = [
@@ -177,6 +178,25 @@ pub(crate) fn add_trend(database: &rusqlite::Connection, machine: &str, name: &s
              INSERT INTO finding SELECT NULL, max(id), 'algorithm', 1, began_at, 'open' FROM epoch;
              INSERT INTO change SELECT NULL, (SELECT max(id) FROM finding), (SELECT max(id) FROM series), max(id), \
                  'ratio', 0.5, 0.6, 1, 1, began_at FROM epoch;",
+        )
+        .unwrap();
+}
+
+/// Adds a webhook at an address with this name, whose last message has failed for a reason with this name.
+fn add_webhook(database: &rusqlite::Connection, name: &str) {
+    let url = format!("https://site.example/{name}");
+    database
+        .execute(
+            "INSERT INTO webhook (url, salt, hash, events, machines, created_at, created_by) \
+             VALUES (?1, x'00', x'00', '[]', '[]', 0, ?2)",
+            [&*url, name],
+        )
+        .unwrap();
+    database
+        .execute(
+            "INSERT INTO message (webhook, name, body, created_at, state, attempts, problem, ended_at) \
+             VALUES (1, 'msg_1', '{}', 0, 'failed', 8, ?1, 0)",
+            [name],
         )
         .unwrap();
 }

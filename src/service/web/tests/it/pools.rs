@@ -6,11 +6,12 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use rusqlite::Connection;
 use serde_json::json;
 use service::{Digest, Scope};
 
 use crate::fixture::{Answer, Site, exchange};
-use crate::pages_bed::admin;
+use crate::pages_bed::{Busy, admin};
 
 /// A table with this many shapes, which takes the longer to read the more it has.
 fn table(name: &str, shapes: usize) -> String {
@@ -207,4 +208,62 @@ fn work_that_nobody_waits_for_ends() {
     // Two of this client were being made; eleven would have taken five or six times as long as one.
     let took = small_start.elapsed();
     assert!(took < one * 7 / 2, "{took:?}, and one takes {one:?}");
+}
+
+/// Gives each table of a database another name.
+fn rename_tables(database: &Connection, rename: impl Fn(&str) -> String) {
+    let own = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
+    let mut query = database.prepare(own).unwrap();
+    let names = query.query_map([], |row| row.get(0)).unwrap();
+    let names: Vec<String> = names.map(Result::unwrap).collect();
+    drop(query);
+    assert!(names.len() > 10, "{names:?}");
+    for name in names {
+        let renamed = rename(&name);
+        let statement = format!("ALTER TABLE \"{name}\" RENAME TO \"{renamed}\"");
+        database.execute_batch(&statement).unwrap();
+    }
+}
+
+/// Meanwhile nothing can be read of the database, whose tables have other names, and nothing can be changed, since another
+/// connection holds its lock. Readers do not wait for that lock.
+#[test]
+fn lookups_and_manifests_do_not_access_the_database() {
+    let busy = Busy::new(false);
+    let site = &busy.site;
+    let channel = "/api/v1/machines/local/libraries/openmpi-4.1.4/channels/canary";
+    let lookup = format!("{channel}/lookup");
+    let question = json!({"collective": "allreduce", "nodes": 1, "ppn": 2, "bytes": "64K"});
+    // The first request after a token was made reads the tokens.
+    let bearer = format!("Authorization: Bearer {}", busy.token(&[Scope::Read]));
+    let get = |path: &str| site.send(&format!("GET {path}"), &[&bearer], "");
+    get("/api/v1/tasks").expect(200);
+
+    let other = Connection::open(site.folder().join("service/service.db")).unwrap();
+    rename_tables(&other, |name| format!("hidden_{name}"));
+    other.execute_batch("BEGIN EXCLUSIVE").unwrap();
+    let start = Instant::now();
+    let manifest = get(&format!("{channel}?client=n7")).expect(200);
+    let etag = manifest.header("etag").unwrap();
+    let condition = format!("If-None-Match: {etag}");
+    let unchanged = site.send(&format!("GET {channel}"), &[&bearer, &condition], "");
+    assert_eq!(unchanged.status, 304);
+    let found = get(&format!(
+        "{lookup}?collective=allreduce&nodes=1&ppn=2&bytes=64K"
+    ))
+    .expect(200);
+    assert_eq!(found.json()["algorithm"], "dual_root");
+    let questions = json!(vec![question; 1000]).to_string();
+    let headers = [bearer.as_str(), "Content-Type: application/json"];
+    site.send(&format!("POST {lookup}"), &headers, &questions)
+        .expect(200);
+    let taken = start.elapsed();
+    assert!(taken < Duration::from_secs(1), "{taken:?}");
+    // Without this, the test would prove nothing.
+    let refused = get("/api/v1/tasks");
+    assert!(refused.status >= 500, "{refused:?}");
+
+    other.execute_batch("ROLLBACK").unwrap();
+    rename_tables(&other, |name| name.replacen("hidden_", "", 1));
+    get("/api/v1/tasks").expect(200);
 }

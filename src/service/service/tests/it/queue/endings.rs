@@ -142,6 +142,8 @@ fn results_of_validations_are_stored() {
     );
     assert_eq!(trend.epochs[0].measured.kernel, "6.1");
     assert_eq!((trend.suspected_since, trend.findings), (None, vec![]));
+    let levels = bed.service().list_levels(None, Some("local")).unwrap();
+    assert_eq!((levels.len(), levels[0].series), (1, 1), "{levels:?}");
     let kept = bed.service().list_validations("local", &made).unwrap();
     let told: Vec<_> = kept
         .iter()
@@ -210,6 +212,7 @@ fn a_check_that_ends_undecided_adds_points_to_trends() {
         table: Some(made),
         ..tune("small")
     };
+    let mut newest = Vec::new();
     let checks = [(); 2].map(|()| {
         let id = bed.submit(&request).task.id;
         let task = bed.ended(id);
@@ -218,8 +221,13 @@ fn a_check_that_ends_undecided_adds_points_to_trends() {
             (TaskState::Failed, Some(3), 3),
             "{task:?}"
         );
+        let levels = bed.service().list_levels(None, None).unwrap();
+        assert_eq!((levels.len(), levels[0].points), (1, 2), "{levels:?}");
+        newest.push(levels[0].newest_at);
         id
     });
+    // What was aggregated after the first check was forgotten with the second one, whose points are not compared.
+    assert!(newest[0] < newest[1], "{newest:?}");
     let listed = bed
         .service()
         .list_series(None, Some("local"), service::Slice::default())

@@ -32,6 +32,7 @@ use web::WebError;
 
 use crate::commands::profile::UnreadableReason;
 use crate::commands::profile::usage::is_of_later;
+use crate::commands::schedule::{LengthOption, unsupported_help};
 use crate::commands::simulate::SimulateError;
 
 /// A command that could not be carried out.
@@ -165,9 +166,28 @@ pub(crate) enum CliError {
     #[help("give the full name")]
     AmbiguousAlgorithm { id: String, names: Vec<String> },
     /// A call that an algorithm does not support.
-    #[error(transparent)]
+    #[error("{source}")]
     #[kind(Input)]
-    Unsupported(#[from] Unsupported),
+    #[help(unsupported_help(source, *length_by))]
+    Unsupported {
+        source: Unsupported,
+        length_by: LengthOption,
+    },
+    /// One length for parts or blocks that have lengths of their own.
+    #[error(
+        "{collective} has {} of unlike lengths, and `{}` alone does not say how long each is",
+        if collective.has_block_counts() { "blocks" } else { "parts" },
+        length_by.name()
+    )]
+    #[kind(Input)]
+    #[help(
+        "add `--distribution uniform` or another distribution, or give all lengths with `--counts` instead of `{}`",
+        length_by.name()
+    )]
+    NoDistribution {
+        collective: Collective,
+        length_by: LengthOption,
+    },
     #[error("rank {rank} is not among ranks 0 to {}", ranks - 1)]
     #[kind(Input)]
     NoSuchRank {

@@ -128,13 +128,7 @@ pub(crate) fn deployment_parser() -> impl TypedValueParser<Value = Deployment> {
 
 /// A library with its version, `openmpi-4.1.4`.
 pub(crate) fn parse_library(text: &str) -> Result<Library, ValueError> {
-    match text.split_once('-') {
-        Some((name, version)) if !name.is_empty() && !version.is_empty() => Ok(Library {
-            name: name.to_owned(),
-            version: version.to_owned(),
-        }),
-        _ => Err(ValueError::Library),
-    }
+    Library::from_text(text).ok_or(ValueError::Library)
 }
 
 /// A library with or without a version, `mpich` or `openmpi-4.1.4`.

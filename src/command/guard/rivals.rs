@@ -23,6 +23,8 @@ impl Rivals {
     /// Finds the runners-up in the store that a table was made from, since tables do not name them: at each point the
     /// fastest candidate of the ranking other than the default, the chosen one and those with the same schedule as it.
     /// Candidates that were faster but rejected, for example because fresh launches did not confirm them, do not count.
+    /// Irregular collectives have none: their rules are chosen for all distributions, and mostly for all sizes together,
+    /// so that another candidate may be faster at a point without being the better rule.
     ///
     /// # Errors
     /// A store that exists and cannot be read.
@@ -57,7 +59,10 @@ impl Rivals {
             ));
         }
         let mut of = BTreeMap::new();
-        for point in points {
+        let with_rivals = points
+            .iter()
+            .filter(|point| !point.cell.collective.is_irregular());
+        for point in with_rivals {
             let of_point = || {
                 let all = analysis.found.decisions_for(deployment).iter();
                 all.filter(|decision| table_key(&decision.cell) == table_key(&point.cell))

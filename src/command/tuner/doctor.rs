@@ -8,7 +8,10 @@ use environment::{
     frequency_governor, judge_environment, kernel_release, others_running, own_cpus, shared_memory,
     variables,
 };
-use launcher::{check_libdir, discover_libraries, find_driver, list_settings, list_variables};
+use launcher::{
+    check_libdir, discover_libraries, find_driver, find_unknown_drivers, list_settings,
+    list_variables,
+};
 use libraries::Serving;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -37,6 +40,8 @@ pub struct Diagnosis {
     pub unreadable_memory: Option<String>,
     /// The MPI libraries.
     pub libraries: Vec<DriverFound>,
+    /// The libraries that colltune does not know and that have a measuring program.
+    pub unknown_libraries: Vec<UnknownDriverFound>,
     /// Programs named like launchers that cannot be used.
     pub unusable: Vec<UnusableLauncher>,
     /// Folders searched for launchers.
@@ -72,6 +77,16 @@ pub struct DriverFound {
     pub serving: Vec<Serving>,
 }
 
+/// The measuring program of a library that colltune does not know. Its launcher is not searched for: campaigns name it.
+#[derive(Clone, Debug, JsonSchema, Serialize)]
+pub struct UnknownDriverFound {
+    /// Name and version.
+    #[serde(flatten)]
+    pub library: Library,
+    /// Its measuring program.
+    pub driver: PathBuf,
+}
+
 /// A control variable whose value is not the library's default.
 #[derive(Clone, Debug, PartialEq, Eq, JsonSchema, Serialize)]
 pub struct LibrarySetting {
@@ -104,9 +119,8 @@ impl Diagnosis {
 
     /// Whether at least one library can be measured.
     pub fn can_measure(&self) -> bool {
-        self.libraries
-            .iter()
-            .any(|library| library.driver.is_some())
+        let is_built = |found: &DriverFound| found.driver.is_some();
+        self.libraries.iter().any(is_built) || !self.unknown_libraries.is_empty()
     }
 }
 
@@ -150,7 +164,20 @@ pub fn diagnose_machine(places: &SearchPaths) -> Diagnosis {
     let effects = steering::effects_by_variable(&asked, &given);
     let settings = steering::settings_in_force(&asked, &libraries, &given);
     let (environment, node) = examine_environment(settings, &effects);
-    let mut advice = advise_on_machine(&libraries, environment.cores);
+    let unknown_libraries: Vec<_> = find_unknown_drivers(&directories)
+        .into_iter()
+        .map(|(library, driver)| UnknownDriverFound { library, driver })
+        .collect();
+    let mut advice = Vec::new();
+    if libraries.is_empty() && unknown_libraries.is_empty() {
+        advice.push(
+            "No MPI library was found: install one (on Debian `apt-get install openmpi-bin \
+             libopenmpi-dev`), or load its module."
+                .to_owned(),
+        );
+    }
+    advice.extend(advise_on_machine(&libraries, environment.cores));
+    advice.extend(unknown_libraries.iter().map(advise_on_unknown));
     if let Err(error) = libdir {
         let help = error.help().unwrap_or_default();
         advice.push(format!("{error}: {help}."));
@@ -170,8 +197,18 @@ pub fn diagnose_machine(places: &SearchPaths) -> Diagnosis {
         unusable: unusable.collect(),
         searched: found.searched.clone(),
         libraries,
+        unknown_libraries,
         advice,
     }
+}
+
+/// What campaigns must say of a library that colltune does not know.
+fn advise_on_unknown(found: &UnknownDriverFound) -> String {
+    let Library { name, version } = &found.library;
+    format!(
+        "colltune does not know {name}: campaigns name it with its version and its launcher, as in `library: {{name: {name}, \
+         version: {version}, launcher: /path/of/mpirun}}`."
+    )
 }
 
 /// Creates and opens a segment of shared memory as ranks do for channels; returns the limit in bytes.
@@ -253,13 +290,6 @@ fn environment_as_measured(
 
 fn advise_on_machine(libraries: &[DriverFound], cores: u32) -> Vec<String> {
     let mut advice = Vec::new();
-    if libraries.is_empty() {
-        advice.push(
-            "No MPI library was found: install one (on Debian `apt-get install openmpi-bin \
-             libopenmpi-dev`), or load its module."
-                .to_owned(),
-        );
-    }
     for found in libraries.iter().filter(|found| found.driver.is_none()) {
         advice.push(format!(
             "The measuring program for {} is not built: run `make driver MPICC=...` with its \

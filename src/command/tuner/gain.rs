@@ -75,6 +75,7 @@ pub struct DeploymentGain {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CallGain {
     /// The collective.
+    #[schemars(schema_with = "vocabulary::collective_name::list_in_schema")]
     pub collective: String,
     /// The communicators, as nodes x ranks on each.
     pub shape: String,

@@ -57,7 +57,9 @@ pub use audit::{
     find_measurable_library, known_formats,
 };
 pub use context::{MeasurementContext, SearchPaths};
-pub use doctor::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher, diagnose_machine};
+pub use doctor::{
+    Diagnosis, DriverFound, LibrarySetting, UnknownDriverFound, UnusableLauncher, diagnose_machine,
+};
 pub use error::TunerError;
 pub use explain::explain_decision;
 pub use exports::{

@@ -18,7 +18,7 @@ use vocabulary::{Candidate, Cell, CommShape, Pattern, collective_name};
 pub struct HiddenShare {
     /// The collective of the nonblocking calls.
     #[serde(serialize_with = "collective_name::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "collective_name::list_in_schema")]
     pub collective: Collective,
     /// The shape.
     #[serde(flatten)]

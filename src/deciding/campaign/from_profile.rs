@@ -81,7 +81,7 @@ collectives:
 datatype: {datatype}
 operator: {operator}
 
-# The calls take {share:.1} % of the time in communication that tables can serve: in seconds of all ranks together, without the
+# The calls take {share:.1} % of the time in blocking calls that tables can serve: in seconds of all ranks together, without the
 # estimated waiting for late ranks. The budget goes first to what takes most of it, and `tune` ends with what the table would
 # save of it.
 traffic:

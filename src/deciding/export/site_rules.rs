@@ -53,7 +53,7 @@ pub struct RuleLine {
     pub line: usize,
     /// The rule's collective.
     #[serde(serialize_with = "by_name")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "vocabulary::collective_name::list_in_schema")]
     pub collective: Collective,
     /// The rule's shape.
     #[serde(serialize_with = "by_name")]

@@ -24,7 +24,7 @@ pub(crate) fn cell_kind(cell: &Cell) -> CellKind {
 pub struct CandidateCurve {
     /// The collective.
     #[serde(serialize_with = "collective_name::serialize")]
-    #[schemars(with = "String")]
+    #[schemars(schema_with = "collective_name::list_in_schema")]
     pub collective: Collective,
     /// The shape.
     #[serde(flatten)]

@@ -38,6 +38,7 @@ pub use summary::{Counts, Summary};
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct CellPlace {
     /// The collective.
+    #[schemars(schema_with = "vocabulary::collective_name::list_in_schema")]
     collective: &'static str,
     #[serde(flatten)]
     shape: CommShape,

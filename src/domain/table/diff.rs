@@ -135,7 +135,10 @@ impl Origin {
 pub struct Group {
     /// The collective.
     #[serde(serialize_with = "collective_name::serialize")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "collective_name::list_in_schema")
+    )]
     pub collective: Collective,
     /// The communicator shape.
     #[serde(flatten)]
@@ -222,7 +225,10 @@ pub enum Side {
 pub struct DefaultChange {
     /// The collective.
     #[serde(serialize_with = "collective_name::serialize")]
-    #[cfg_attr(feature = "schema", schemars(with = "String"))]
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "collective_name::list_in_schema")
+    )]
     pub collective: Collective,
     /// The number of shapes and sizes that both tables measured.
     pub points: usize,

@@ -10,6 +10,10 @@ use crate::{Confidence, Decision, Deployment, OperatorClass, Policy};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DecisionJson {
     /// The collective of the query.
+    #[cfg_attr(
+        feature = "schema",
+        schemars(schema_with = "vocabulary::collective_name::list_in_schema")
+    )]
     pub collective: &'static str,
     /// Nodes.
     pub nodes: u32,

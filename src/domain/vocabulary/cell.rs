@@ -256,6 +256,13 @@ pub mod collective_name {
         let name = String::deserialize(from)?;
         Collective::from_name(&name).ok_or_else(|| D::Error::custom(UnknownCollective(name)))
     }
+
+    /// The JSON schema of the name, which lists all of them, for `#[schemars(schema_with = "...")]`.
+    #[cfg(feature = "schema")]
+    pub fn list_in_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names = Collective::ALL.map(Collective::name);
+        schemars::json_schema!({"type": "string", "enum": names})
+    }
 }
 
 /// Serializes a [`Distribution`] by its name, for `#[serde(with = "...")]`.

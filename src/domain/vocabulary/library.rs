@@ -19,6 +19,16 @@ impl Library {
     /// The name used in place of a library's on simulated machines.
     pub const SIMULATED: &str = "simulated";
 
+    /// The library with this name, `NAME-VERSION`.
+    pub fn from_text(text: &str) -> Option<Self> {
+        let (name, version) = text.split_once('-')?;
+        let is_complete = !name.is_empty() && !version.is_empty();
+        is_complete.then(|| Self {
+            name: name.to_owned(),
+            version: version.to_owned(),
+        })
+    }
+
     /// Whether times of this library are those of a simulated machine.
     pub fn is_simulated(&self) -> bool {
         self.name == Self::SIMULATED

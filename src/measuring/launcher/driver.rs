@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -62,6 +63,27 @@ pub fn find_driver(library: &Library, directories: &[PathBuf]) -> Result<PathBuf
         library: library.clone(),
         searched,
     })
+}
+
+/// The measuring programs in these directories of libraries that colltune does not know, by library. Of a library that
+/// several directories have, the first one counts, as in [`find_driver`].
+pub fn find_unknown_drivers(directories: &[PathBuf]) -> BTreeMap<Library, PathBuf> {
+    let mut found = BTreeMap::new();
+    for directory in directories {
+        // A directory that cannot be read has nothing that could be used.
+        for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let named = name.to_str().and_then(Library::from_text);
+            let is_unknown = |built: &Library| libraries::find_library(&built.name).is_none();
+            let driver = entry.path().join(DRIVER);
+            if let Some(library) = named.filter(is_unknown)
+                && driver.is_file()
+            {
+                found.entry(library).or_insert(driver);
+            }
+        }
+    }
+    found
 }
 
 /// The first of the paths `NAME-VERSION/FILE` in these directories that is a file, or all of them.

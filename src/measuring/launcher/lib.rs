@@ -43,8 +43,8 @@ pub use discover::{
     select_installation,
 };
 pub use driver::{
-    check_libdir, driver_directories, find_driver, find_preloaded, list_natives, list_settings,
-    list_variables,
+    check_libdir, driver_directories, find_driver, find_preloaded, find_unknown_drivers,
+    list_natives, list_settings, list_variables,
 };
 pub use environment::usable_cores;
 pub use error::LaunchError;

@@ -25,7 +25,8 @@ use crate::values;
 /// Check whether a table still holds, as in continuous integration
 ///
 /// Measures the points of the table with most at stake again: the table's choice, the library's default, and the
-/// runner-up, which is read from the store that the table was made from. The table does not hold at points where its
+/// runner-up, which is read from the store that the table was made from. Irregular collectives have no runner-up, since
+/// their rules are chosen for all distributions together. The table does not hold at points where its
 /// choice fails, or is slower than one of these or than its time in the table, significantly and by more than is
 /// tolerated. Some points are probes: sizes drawn at random between measured ones where the table replaces the
 /// default; they are compared with the default only. Points are not judged if ranks are placed in another order than

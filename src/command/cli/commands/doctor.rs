@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use libraries::{LibraryName, Serving};
 use schemars::JsonSchema;
 use serde::Serialize;
-use tuner::{Diagnosis, DriverFound, LibrarySetting, UnusableLauncher};
+use tuner::{Diagnosis, DriverFound, LibrarySetting, UnknownDriverFound, UnusableLauncher};
 use vocabulary::units::{format_bytes, format_counted, format_seconds};
 use wire::Environment;
 
@@ -91,6 +91,8 @@ pub(super) struct Findings<'a> {
     reasons: BTreeMap<&'a str, &'a str>,
     /// The MPI libraries that were found, with their launchers and measuring programs.
     libraries: &'a [DriverFound],
+    /// The libraries that colltune does not know and that have a measuring program; campaigns name their launchers.
+    unknown_libraries: &'a [UnknownDriverFound],
     /// Programs named like launchers that cannot be used.
     unusable: &'a [UnusableLauncher],
     /// Folders searched for launchers.
@@ -123,6 +125,7 @@ impl<'a> Findings<'a> {
             deciding: diagnosis.deciding_variables(),
             reasons: diagnosis.variable_reasons(),
             libraries: &diagnosis.libraries,
+            unknown_libraries: &diagnosis.unknown_libraries,
             unusable: &diagnosis.unusable,
             searched: &diagnosis.searched,
             advice: &diagnosis.advice,
@@ -214,6 +217,10 @@ fn describe_diagnosis(diagnosis: &Diagnosis) -> String {
         for component in serving {
             let _ = writeln!(text, "  {}", describe_serving(component));
         }
+    }
+    for UnknownDriverFound { library, driver } in &diagnosis.unknown_libraries {
+        let _ = writeln!(text, "{library}, which colltune does not know:");
+        let _ = writeln!(text, "  measuring program: {}", driver.display());
     }
     for UnusableLauncher { launcher, reason } in &diagnosis.unusable {
         let _ = writeln!(

@@ -282,6 +282,7 @@ pub(super) fn measured_machine(tested_on: Option<&TestedOn>) -> Option<MeasuredM
 #[derive(JsonSchema, Serialize)]
 pub(super) struct PointParts {
     /// Name of the collective, as in `allreduce`.
+    #[schemars(schema_with = "vocabulary::collective_name::list_in_schema")]
     collective: &'static str,
     #[serde(flatten)]
     shape: CommShape,

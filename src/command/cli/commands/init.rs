@@ -12,8 +12,8 @@ use super::{Answer, CliError, Console};
 /// store, the table and the report.
 ///
 /// With --profile, it contains what the programs of recorded profiles call: the shapes of their communicators, their
-/// collectives, and the mean sizes of their calls, of those that take 99 % of the time in communication that tables can
-/// serve, without the estimated waiting for late ranks. Comments give the seconds of each.
+/// collectives, and the mean sizes of their blocking calls, of those that take 99 % of the time of such calls that tables
+/// can serve, without the estimated waiting for late ranks. Comments give the seconds of each.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:

@@ -133,6 +133,7 @@ pub(super) struct PlanOutput<'a> {
 #[derive(Default, JsonSchema, Serialize)]
 struct Share<'a> {
     /// Name of the collective, as in `allreduce`.
+    #[schemars(schema_with = "vocabulary::collective_name::list_in_schema")]
     collective: &'static str,
     #[serde(skip)]
     has_data: bool,

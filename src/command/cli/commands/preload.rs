@@ -65,6 +65,15 @@ impl RankSettings<'_> {
     }
 }
 
+/// The library of a command's program, if it can be known: the one that the launcher shows, or else the one that `named`
+/// says. A library that colltune does not know has the launcher of the library that it derives from, so its name counts
+/// more than what the launcher shows.
+pub(super) fn choose_library(named: Option<&Library>, shown: Option<Library>) -> Option<Library> {
+    let is_unknown = |library: &&Library| libraries::find_library(&library.name).is_none();
+    let unknown = named.filter(is_unknown).cloned();
+    unknown.or(shown).or_else(|| named.cloned())
+}
+
 /// The path of `libcolltune.so` for programs of a library.
 pub(super) fn find_preload_library(library: &Library) -> Result<PathBuf, CliError> {
     let places = search_paths();

@@ -8,7 +8,7 @@ use tuner::TunerError;
 use vocabulary::{Library, quote_for_shell};
 
 use super::campaign::search_paths;
-use super::preload::{absolute_path, find_preload_library, preload_list};
+use super::preload::{absolute_path, choose_library, find_preload_library, preload_list};
 use super::profile::{ReadProfiles, parts_of, short_text};
 use super::supervised::{run_supervised, shell_exit_code};
 use super::{Answer, CliError, Console};
@@ -43,7 +43,8 @@ pub(crate) struct RecordArgs {
     /// The file of the profile, or a folder
     #[arg(long, short, value_name = "FILE", default_value = "profile.json")]
     output: PathBuf,
-    /// The MPI library of the program, if the launcher does not show it
+    /// The MPI library of the program, if the launcher does not show it, or if colltune does not know it and the launcher
+    /// shows the one that it derives from
     #[arg(long, value_name = "NAME-VERSION", value_parser = values::parse_library)]
     library: Option<Library>,
     /// Print the variables as shell exports, and start nothing
@@ -59,7 +60,7 @@ pub(crate) struct RecordArgs {
 }
 
 /// The warning if no rank has written a profile.
-const NOTHING_RECORDED: &str = "no profile was written, and no rank has said why: the program did not start MPI, was ended \
+const NOTHING_RECORDED: &str = "no profile was written. If no rank has said why, the program did not start MPI, was ended \
                                 by a signal within five seconds, is linked statically, or uses another MPI library.";
 
 impl RecordArgs {
@@ -69,8 +70,8 @@ impl RecordArgs {
         } else {
             Some(self.parse_command()?)
         };
-        let known = line.as_ref().and_then(CommandLine::library);
-        let library = known.or_else(|| self.library.clone());
+        let shown = line.as_ref().and_then(CommandLine::library);
+        let library = choose_library(self.library.as_ref(), shown);
         let library = library.ok_or(CliError::UnknownLibrary)?;
         let preloaded = find_preload_library(&library)?;
         self.check_output()?;

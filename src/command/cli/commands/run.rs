@@ -13,7 +13,7 @@ use super::campaign::search_paths;
 use super::connection::ConnectionArgs;
 use super::in_force::JudgedTable;
 use super::policy::PolicyArgs;
-use super::preload::{RankSettings, absolute_path, find_preload_library};
+use super::preload::{RankSettings, absolute_path, choose_library, find_preload_library};
 use super::pull::pull_for_job;
 use super::supervised::{run_supervised, shell_exit_code};
 use super::{Answer, CliError, Console};
@@ -98,8 +98,8 @@ pub(crate) struct RunArgs {
     reload: bool,
     #[command(flatten)]
     policy: PolicyArgs,
-    /// The MPI library of the program, if the launcher does not show it; by default the table's. A library that colltune
-    /// does not know must be named here, as its launcher shows another one
+    /// The MPI library of the program, if the launcher does not show it, or if colltune does not know it and the launcher
+    /// shows the one that it derives from; by default the table's
     #[arg(long, value_name = "NAME-VERSION", value_parser = values::parse_library)]
     library: Option<Library>,
     /// Print the variables as shell exports, and start nothing
@@ -115,7 +115,7 @@ pub(crate) struct RunArgs {
 }
 
 /// The warning if no rank has written a summary.
-pub(super) const NO_CALL_INTERCEPTED: &str = "no call was intercepted, and no rank has said why: the program did not start MPI, was \
+pub(super) const NO_CALL_INTERCEPTED: &str = "no call was intercepted. If no rank has said why, the program did not start MPI, was \
                        ended by a signal, is linked statically, or uses another MPI library.";
 
 impl RunArgs {
@@ -128,13 +128,10 @@ impl RunArgs {
         } else {
             Some(self.parse_command()?)
         };
-        // A library that colltune does not know has the launcher of a known one, from which it derives.
-        let is_unknown = |named: &&Library| libraries::find_library(&named.name).is_none();
-        let unknown = self.library.as_ref().filter(is_unknown).cloned();
-        let shown = unknown.or_else(|| line.as_ref().and_then(CommandLine::library));
-        let given = shown.or_else(|| self.library.clone());
-        let library = given.unwrap_or_else(|| table.provenance.library.clone());
         let made_for = &table.provenance.library;
+        let shown = line.as_ref().and_then(CommandLine::library);
+        let named = self.library.as_ref().unwrap_or(made_for);
+        let library = choose_library(Some(named), shown).unwrap_or_else(|| made_for.clone());
         let force = self.force.unwrap_or_default();
         let is_forced = if made_for.name == library.name {
             force.version

@@ -6,6 +6,8 @@ pub(super) mod verify;
 
 use schedule::{ALGORITHMS, Algorithm};
 
+pub(crate) use call::{LengthOption, unsupported_help};
+
 use super::simulate::SimulateError;
 use super::{Answer, CliError, Console};
 use crate::args::verbs;

@@ -151,6 +151,49 @@ mod tests {
         }
     }
 
+    /// The values that the properties `collective` list, at any depth; null for those that list none.
+    fn listed_collectives<'s>(part: &'s Value, found: &mut Vec<&'s Value>) {
+        if let Some(named) = part.pointer("/properties/collective") {
+            found.push(&named["enum"]);
+        }
+        match part {
+            Value::Object(parts) => parts.values().for_each(|p| listed_collectives(p, found)),
+            Value::Array(parts) => parts.iter().for_each(|p| listed_collectives(p, found)),
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn schemas_list_the_collectives() {
+        let all = serde_json::json!(::schedule::Collective::ALL.map(::schedule::Collective::name));
+        for verb in [
+            "check",
+            "diff",
+            "gain",
+            "lookup",
+            "plan",
+            "schedule list",
+            "schedule show",
+            "schedule verify",
+            "simulate",
+            "tune",
+            "validate",
+        ] {
+            let (_, schema) = ANSWERS
+                .iter()
+                .find(|(name, _)| *name == verb)
+                .expect("a verb with a schema");
+            let schema = schema();
+            let mut found = Vec::new();
+            listed_collectives(schema.as_value(), &mut found);
+            assert!(!found.is_empty(), "{verb}");
+            assert!(
+                found.iter().all(|listed| **listed == all),
+                "{verb}: {found:?}"
+            );
+        }
+    }
+
     #[test]
     fn schemas_do_not_speak_of_rust() {
         for (verb, schema) in ANSWERS {

@@ -14,12 +14,12 @@ use std::time::{Duration, Instant};
 use clap::ValueEnum;
 use indicatif::ProgressState;
 use model::Topology;
-use schedule::{Algorithm, Blocks, Collective, Rank};
+use schedule::{Algorithm, Blocks, Collective, Rank, Unsupported};
 use vocabulary::CommShape;
 use vocabulary::units::format_seconds;
 
 use super::schedule::call::{CountsArgs, ParameterArgs, Placing};
-use super::schedule::find_algorithm;
+use super::schedule::{LengthOption, find_algorithm};
 use super::{Answer, CliError, Console};
 use crate::console::to_pretty_json;
 use crate::values::{self, Counts};
@@ -274,13 +274,23 @@ impl SimulateArgs {
 
     /// The lengths of the calls in bytes: those that are given, or 0 for algorithms that move no data.
     fn select_sizes(&self, algorithms: &[&Algorithm]) -> Result<Sizes, CliError> {
-        let of_counts = self.length_of_counts(algorithms);
+        let of_counts = self.length_of_counts(algorithms)?;
+        let mut irregular = algorithms.iter().map(|algorithm| algorithm.collective);
+        let irregular = irregular.find(|collective| collective.is_irregular());
+        if let (Some(collective), Some(_)) = (irregular, &self.bytes) {
+            self.counts
+                .check_division(collective, LengthOption::Bytes)?;
+        }
         let without_data = algorithms
             .iter()
             .find(|algorithm| !algorithm.collective.has_data());
         match (&self.bytes, without_data) {
             (None, Some(_)) if algorithms.iter().all(|a| !a.collective.has_data()) => Ok(vec![0]),
-            (None, _) => Ok(vec![of_counts.ok_or(SimulateError::NoSize)?]),
+            (None, _) => {
+                let is_irregular = irregular.is_some();
+                let length = of_counts.ok_or(SimulateError::NoSize { is_irregular })?;
+                Ok(vec![length])
+            }
             (Some(sizes), Some(algorithm)) if sizes.iter().any(|bytes| *bytes > 0) => {
                 Err(CliError::NoData {
                     collective: algorithm.collective,
@@ -291,15 +301,24 @@ impl SimulateArgs {
     }
 
     /// The length of the calls in bytes, if counts are given.
-    fn length_of_counts(&self, algorithms: &[&Algorithm]) -> Option<u64> {
-        let collective = algorithms.first()?.collective;
+    fn length_of_counts(&self, algorithms: &[&Algorithm]) -> Result<Option<u64>, CliError> {
+        let Some(collective) = algorithms.first().map(|algorithm| algorithm.collective) else {
+            return Ok(None);
+        };
         let unit_bytes = if collective.is_reduction() {
             self.element_bytes
         } else {
             1
         };
-        let units = self.counts.length_in_units(collective)?;
-        Some(units.saturating_mul(unit_bytes))
+        let Some(units) = self.counts.length_in_units(collective)? else {
+            return Ok(None);
+        };
+        let length = units.checked_mul(unit_bytes);
+        let length = length.ok_or(CliError::Unsupported {
+            source: Unsupported::TooLong,
+            length_by: LengthOption::Counts,
+        })?;
+        Ok(Some(length))
     }
 
     /// Every algorithm on every communicator with every size.

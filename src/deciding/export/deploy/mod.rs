@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use table::{Lack, Table, Withheld};
+use table::{Deployment, Lack, Table, Withheld};
 use vocabulary::Library;
 
 pub use error::DeployError;
@@ -172,6 +172,15 @@ pub fn prepare_deployment(
         file_for_library
             .iter()
             .flat_map(|(_, file)| file.notes.clone()),
+    );
+    // Whoever requires bits learns what that costs, in each way in which jobs get the rules.
+    let costs = request.table.costs_of_numerics(request.options.policy);
+    let is_deployed = |deployment| deployment == Deployment::Library || request.preload.is_some();
+    notes.extend(
+        costs
+            .iter()
+            .filter(|cost| is_deployed(cost.deployment))
+            .map(|cost| format!("{cost}.")),
     );
     if !is_release && file_for_library.is_none() && request.preload.is_none() {
         return Err(DeployError::NothingForLibrary {

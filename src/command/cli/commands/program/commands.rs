@@ -19,7 +19,7 @@ use vocabulary::{Library, quote_for_shell};
 
 use super::super::campaign::search_paths;
 use super::super::preload::{
-    RankSettings, absolute_path, find_preload_library, without_own_library,
+    RankSettings, absolute_path, choose_library, find_preload_library, without_own_library,
 };
 use super::{CliError, Console};
 
@@ -106,8 +106,9 @@ impl ProgramCommands {
         console: Console,
     ) -> Result<Self, CliError> {
         let program = Program::parse(words)?;
-        let of_table = || used.table.provenance.library.clone();
-        let library = program.library().unwrap_or_else(of_table);
+        let made_for = &used.table.provenance.library;
+        let library =
+            choose_library(Some(made_for), program.library()).unwrap_or_else(|| made_for.clone());
         used.check_library(&library)?;
         let folder = used.create_folder()?;
         let (with_table, log) = match used.deployment {

@@ -1,7 +1,10 @@
 //! The arguments that describe a call and its schedule.
 
 use model::Topology;
-use schedule::{Algorithm, Blocks, Collective, Distribution, Parameters, Placed, Rank, Request};
+use schedule::{
+    Algorithm, Blocks, Collective, Distribution, Parameters, Placed, Rank, Request, Schedule,
+    Unsupported,
+};
 use vocabulary::{CommShape, Placement};
 
 use super::find_algorithm;
@@ -84,9 +87,10 @@ impl ParameterArgs {
 pub(crate) struct CountsArgs {
     /// The distribution of the length over the ranks' parts in reduce_scatter, allgatherv, gatherv and
     /// scatterv, over the blocks from each rank to each in alltoallv and alltoallw: as even as possible; a
-    /// few get most; three of four are empty; rank 0 has half of all
-    #[arg(long, value_name = "NAME", value_parser = values::distribution_parser(), default_value = "uniform")]
-    distribution: Distribution,
+    /// few get most; three of four are empty; rank 0 has half of all [default: uniform in reduce_scatter; all
+    /// others need it with a length]
+    #[arg(long, value_name = "NAME", value_parser = values::distribution_parser())]
+    distribution: Option<Distribution>,
     /// The lengths of these parts instead, one for each rank, or of these blocks, one for each pair of
     /// ranks, row by row: in elements in reduce_scatter, in bytes in others
     #[arg(
@@ -101,27 +105,115 @@ pub(crate) struct CountsArgs {
 
 impl CountsArgs {
     /// The length of the call in units, if counts are given: their sum, or for blocks their mean, rounded down.
-    pub(crate) fn length_in_units(&self, collective: Collective) -> Option<u64> {
-        let number = self.counts.len() as u64;
-        let sum = self
-            .counts
-            .iter()
-            .fold(0_u64, |sum, count| sum.saturating_add(*count));
+    ///
+    /// # Errors
+    /// The sum does not fit into a length.
+    pub(crate) fn length_in_units(&self, collective: Collective) -> Result<Option<u64>, CliError> {
+        let number = self.counts.len() as u128;
+        if number == 0 {
+            return Ok(None);
+        }
+        let sum: u128 = self.counts.iter().copied().map(u128::from).sum();
         let length = if collective.has_block_counts() {
-            sum / number.max(1)
+            sum / number
         } else {
             sum
         };
-        (number > 0).then_some(length)
+        match u64::try_from(length) {
+            Ok(length) => Ok(Some(length)),
+            Err(_) => Err(CliError::Unsupported {
+                source: Unsupported::TooLong,
+                length_by: LengthOption::Counts,
+            }),
+        }
+    }
+
+    /// Refuses one length for an irregular collective, whose parts or blocks have lengths of their own.
+    ///
+    /// # Errors
+    /// The collective is irregular, and neither a distribution nor counts are given.
+    pub(crate) fn check_division(
+        &self,
+        collective: Collective,
+        length_by: LengthOption,
+    ) -> Result<(), CliError> {
+        if collective.is_irregular() && self.distribution.is_none() && self.counts.is_empty() {
+            return Err(CliError::NoDistribution {
+                collective,
+                length_by,
+            });
+        }
+        Ok(())
+    }
+
+    /// The option that gives the length of the call: `--counts`, or else this one.
+    pub(crate) fn length_option(&self, otherwise: LengthOption) -> LengthOption {
+        if self.counts.is_empty() {
+            otherwise
+        } else {
+            LengthOption::Counts
+        }
     }
 
     /// The request with these counts.
     pub(crate) fn divide<'a>(&'a self, request: Request<'a>) -> Request<'a> {
         Request {
             counts: (!self.counts.is_empty()).then_some(&self.counts[..]),
-            distribution: self.distribution,
+            distribution: self.distribution.unwrap_or_default(),
             ..request
         }
+    }
+}
+
+/// An option that gives the length of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum LengthOption {
+    Bytes,
+    Units,
+    Counts,
+}
+
+impl LengthOption {
+    /// The option as it is typed.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Bytes => "--bytes",
+            Self::Units => "--units",
+            Self::Counts => "--counts",
+        }
+    }
+}
+
+/// The remedy for a call that is not supported because of its length or counts.
+pub(crate) fn unsupported_help(error: &Unsupported, length_by: LengthOption) -> Option<String> {
+    match error {
+        Unsupported::TooLong if length_by == LengthOption::Counts => {
+            Some("give shorter lengths with `--counts`: they add up to more".to_owned())
+        }
+        Unsupported::TooLong => {
+            let option = length_by.name();
+            Some(format!(
+                "give a shorter length with `{option}`, or fewer ranks"
+            ))
+        }
+        Unsupported::Counts {
+            collective, ranks, ..
+        } => {
+            let number = if collective.has_block_counts() {
+                u64::from(*ranks).pow(2)
+            } else {
+                u64::from(*ranks)
+            };
+            Some(format!(
+                "give {number} lengths with `--counts`, or another number of ranks"
+            ))
+        }
+        Unsupported::Asymmetric => Some(
+            "give the same length in both directions with `--counts`, or leave out `--in-place`"
+                .to_owned(),
+        ),
+        Unsupported::OneSize { .. } => Some("leave out `--counts` and `--distribution`".to_owned()),
+        _ => None,
     }
 }
 
@@ -170,25 +262,47 @@ impl CallArgs {
         })
     }
 
+    /// The schedule of a call whose length this option gives, unless there are counts.
+    ///
+    /// # Errors
+    /// If the algorithm does not support the call.
+    pub(super) fn bind(
+        &self,
+        algorithm: &'static Algorithm,
+        request: &Request<'_>,
+        length_by: LengthOption,
+    ) -> Result<Schedule, CliError> {
+        Schedule::new(algorithm, request).map_err(|source| CliError::Unsupported {
+            source,
+            length_by: self.counts.length_option(length_by),
+        })
+    }
+
     pub(super) fn ranks(&self) -> u32 {
         // The argument parser requires one of the two.
         let shape = || self.shape.map_or(1, CommShape::ranks);
         self.ranks.unwrap_or_else(shape)
     }
 
-    /// The length of a call in units, if it is known: as it is given, that of the counts, or 0 for an algorithm that
-    /// moves no data.
+    /// The length of a call in units, if it is known: as `length_by` gives it, that of the counts, or 0 for an algorithm
+    /// that moves no data.
     ///
     /// # Errors
-    /// If it has a length although the algorithm moves no data.
+    /// If it has a length although the algorithm moves no data, only one length although the collective is irregular, or
+    /// counts that are too large.
     pub(super) fn select_length(
         &self,
         algorithm: &Algorithm,
         given: Option<u64>,
+        length_by: LengthOption,
     ) -> Result<Option<u64>, CliError> {
         let collective = algorithm.collective;
         if collective.has_data() {
-            return Ok(given.or_else(|| self.counts.length_in_units(collective)));
+            if given.is_none() {
+                return self.counts.length_in_units(collective);
+            }
+            self.counts.check_division(collective, length_by)?;
+            return Ok(given);
         }
         match given {
             None | Some(0) => Ok(Some(0)),

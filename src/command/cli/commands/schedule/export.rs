@@ -2,10 +2,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use schedule::Rank;
 use schedule::export::{Scale, ScheduleExport};
-use schedule::{Rank, Schedule};
 
-use super::call::CallArgs;
+use super::call::{CallArgs, LengthOption};
 use super::{Answer, CliError, Console};
 use super::{SimulateError, whole_units};
 
@@ -79,14 +79,18 @@ impl ScheduleExportArgs {
             1
         };
         let given = self.bytes.map(|bytes| whole_units(bytes, unit_bytes));
-        let units = self.call.select_length(algorithm, given.transpose()?)?;
-        let units = units.ok_or(SimulateError::NoSize)?;
+        let units = self
+            .call
+            .select_length(algorithm, given.transpose()?, LengthOption::Bytes)?;
+        let units = units.ok_or(SimulateError::NoSize {
+            is_irregular: algorithm.collective.is_irregular(),
+        })?;
         let block_units = self.block_bytes.map(|block_bytes| match block_bytes {
             0 => 0,
             _ => (block_bytes / unit_bytes).max(1),
         });
         let request = self.call.to_request(units, block_units);
-        let schedule = Schedule::new(algorithm, &request)?;
+        let schedule = self.call.bind(algorithm, &request, LengthOption::Bytes)?;
         let scale = Scale {
             unit_bytes,
             combine_cost: self.combine_cost,

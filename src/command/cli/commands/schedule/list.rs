@@ -56,6 +56,7 @@ impl ScheduleListArgs {
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct CatalogueEntry {
     /// Name of the collective, as in `allreduce`.
+    #[schemars(schema_with = "vocabulary::collective_name::list_in_schema")]
     collective: &'static str,
     /// Bare id.
     id: &'static str,

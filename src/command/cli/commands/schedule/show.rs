@@ -6,7 +6,7 @@ use schedule::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::call::CallArgs;
+use super::call::{CallArgs, LengthOption};
 use super::{Answer, CliError, Console};
 
 /// Show the rounds of an algorithm
@@ -72,10 +72,12 @@ enum ShowFormat {
 impl ScheduleShowArgs {
     pub(super) fn run(&self, console: Console) -> Result<Answer, CliError> {
         let algorithm = self.call.algorithm()?;
-        let length = self.call.select_length(algorithm, self.units)?;
+        let length = self
+            .call
+            .select_length(algorithm, self.units, LengthOption::Units)?;
         let units = length.unwrap_or_else(|| self.call.ample_units());
         let request = self.call.to_request(units, self.block_units);
-        let schedule = Schedule::new(algorithm, &request)?;
+        let schedule = self.call.bind(algorithm, &request, LengthOption::Units)?;
         let ranks = self.call.ranks();
         if let Some(rank) = self.rank.filter(|rank| *rank >= ranks) {
             return Err(CliError::NoSuchRank { rank, ranks });
@@ -217,6 +219,7 @@ impl ScheduleShowArgs {
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct ScheduleShowOutput {
     /// Name of the collective, as in `allreduce`.
+    #[schemars(schema_with = "vocabulary::collective_name::list_in_schema")]
     collective: &'static str,
     /// Bare id.
     algorithm: &'static str,

@@ -115,6 +115,7 @@ fn verdict_line(algorithm: &Algorithm, verdict: &Verdict) -> String {
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands) struct Proof {
     /// Name of the collective, as in `allreduce`.
+    #[schemars(schema_with = "vocabulary::collective_name::list_in_schema")]
     collective: &'static str,
     /// Bare id.
     algorithm: &'static str,

@@ -4,9 +4,11 @@ use std::path::PathBuf;
 
 use explained::Explained;
 use model::SimulationError;
-use schedule::Collective;
+use schedule::{Collective, Unsupported};
 use thiserror::Error;
 use vocabulary::units::{format_bytes, format_counted};
+
+use super::super::schedule::{LengthOption, unsupported_help};
 
 /// A simulation that could not be carried out.
 #[derive(Debug, Error, Explained)]
@@ -15,8 +17,19 @@ pub(crate) enum SimulateError {
     #[help("`colltune fit` says what is missing")]
     NoMachine { path: PathBuf },
     #[error("the length of the call is not given")]
+    #[help(
+        if *is_irregular,
+        "give it with `--bytes`, as in --bytes 64K --distribution uniform, or all lengths with `--counts`"
+    )]
     #[help("give it with `--bytes`, as in --bytes 64K")]
-    NoSize,
+    NoSize { is_irregular: bool },
+    /// A call that the algorithm does not support.
+    #[error("{source}")]
+    #[help(unsupported_help(source, *length_by))]
+    Unsupported {
+        source: Unsupported,
+        length_by: LengthOption,
+    },
     /// The schedule cannot be simulated.
     #[error(transparent)]
     #[help(transparent)]
@@ -94,7 +107,8 @@ impl SimulateError {
     pub(super) fn concerns_one_algorithm(&self) -> bool {
         matches!(
             self,
-            Self::Simulation(SimulationError::Unsupported(_))
+            Self::Unsupported { .. }
+                | Self::Simulation(SimulationError::Unsupported(_))
                 | Self::TooLong { .. }
                 | Self::TooManyAtOnce { .. }
                 | Self::NoTime { .. }

@@ -10,7 +10,7 @@ use schedule::{Algorithm, Blocks, Parameter, Parameters, Rank, Request, Schedule
 use vocabulary::{CommShape, Placement};
 
 use super::super::schedule::call::CountsArgs;
-use super::super::schedule::whole_units;
+use super::super::schedule::{LengthOption, whole_units};
 use super::SimulateError;
 use super::rows::SimulationRow;
 
@@ -216,7 +216,8 @@ impl CommonCall<'_> {
     ) -> Result<(Schedule, Option<&'static str>), SimulateError> {
         let algorithm = point.algorithm;
         let mut request = self.build_request(point)?;
-        let unsupported = |error| SimulateError::Simulation(model::SimulationError::from(error));
+        let length_by = self.counts.length_option(LengthOption::Bytes);
+        let unsupported = |source| SimulateError::Unsupported { source, length_by };
         let schedule = Schedule::new(algorithm, &request).map_err(unsupported)?;
         let setting = self.setting_at(point);
         refuse_large_simulation(&schedule, &setting)?;

@@ -15,6 +15,7 @@ use super::point::{CommonCall, SimulationPoint};
 #[derive(Clone, Copy, Debug, JsonSchema, Serialize)]
 pub(in crate::commands) struct SimulationRow {
     /// Name of the collective, as in `allreduce`.
+    #[schemars(schema_with = "vocabulary::collective_name::list_in_schema")]
     pub(super) collective: &'static str,
     /// Bare id.
     #[serde(rename = "algorithm", serialize_with = "serialize_algorithm_id")]

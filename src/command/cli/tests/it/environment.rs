@@ -142,6 +142,7 @@ fn doctor_finds_libraries_and_drivers() {
             "threads",
             "timer_overhead_seconds",
             "timer_resolution_seconds",
+            "unknown_libraries",
             "unreadable_memory",
             "unusable",
             "variables",

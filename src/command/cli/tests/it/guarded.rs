@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use table::{Rule, Table};
+use table::{MeasuredPoint, Rule, Table};
 use vocabulary::{Candidate, Parameters};
 
 use crate::made;
@@ -404,6 +404,85 @@ fn a_check_on_another_machine_needs_an_option() {
     place
         .run(&["check", "tables/absent.yaml"])
         .bad(2, &["format"]);
+}
+
+/// A machine on which all work takes this many times as long; disturbances are as frequent as before.
+fn slow_machine(machine: &str, factor: f64) -> String {
+    const TIMES: [&str; 6] = [
+        "alpha",
+        "overhead",
+        "beta",
+        "injection_beta",
+        "gamma",
+        "copy",
+    ];
+    let slow_line = |line: &str| match line.split_once(": ") {
+        Some((key, value)) if TIMES.contains(&key.trim()) => {
+            let seconds: f64 = value.parse().unwrap();
+            format!("{key}: {:.4e}\n", seconds * factor)
+        }
+        _ => format!("{line}\n"),
+    };
+    machine.lines().map(slow_line).collect()
+}
+
+#[test]
+fn a_slower_machine_and_a_wrong_table_have_different_exit_codes() {
+    let place = place();
+    let machine = place.read("fat-tree.yaml");
+    let slower = slow_machine(&machine, 1.5);
+    assert_eq!(slower.matches("e-").count(), machine.matches("e-").count());
+    place.write("fat-tree.yaml", &slower);
+    let check = ["check", TABLE, "--any-version", "--probes", "0"];
+    let check_as_json = [&check[..], &["--json"]].concat();
+
+    // Everything takes longer, so that the choices are still the best.
+    let ran = place.run(&check);
+    assert_eq!(ran.code, Some(5), "{ran:?}");
+    let told = "The library or the machine became slower: at ";
+    assert!(ran.out.contains(told), "{}", ran.out);
+    let found = place.run(&check_as_json);
+    assert_eq!(found.code, Some(5), "{found:?}");
+    let found = found.json();
+    assert_eq!(
+        (&found["holds"], &found["slower_machine"]),
+        (&false.into(), &true.into())
+    );
+
+    // A choice that is slow compared with the default is wrong on any machine.
+    spoil(&place);
+    let wrong = place.run(&check_as_json);
+    assert_eq!(wrong.code, Some(1), "{wrong:?}");
+    let wrong = wrong.json();
+    assert_eq!(
+        (&wrong["holds"], &wrong["slower_machine"]),
+        (&false.into(), &false.into())
+    );
+}
+
+/// The table says that its choices took half as long, and its defaults as long as they do.
+#[test]
+fn a_check_of_algorithms_that_became_slower_fails() {
+    let place = place();
+    let mut table = Table::load(&place.path(TABLE)).unwrap();
+    let mut halved = 0;
+    for entry in table.collectives.values_mut().flatten() {
+        for point in &mut entry.measured {
+            let rule = table::rule_at(&entry.rules, point.bytes).unwrap();
+            if rule.candidate != Candidate::Default {
+                let MeasuredPoint { bytes, seconds, .. } = *point;
+                *point = MeasuredPoint::new(bytes, seconds / 2.0, point.default_seconds);
+                halved += 1;
+            }
+        }
+    }
+    assert!(halved > 2, "{halved}");
+    table.save(&place.path(TABLE)).unwrap();
+    let check = ["check", TABLE, "--probes", "0", "--json"];
+    let ran = place.run(&check);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
+    assert!(ran.out.contains("this algorithm became slower"), "{ran:?}");
+    assert_eq!(ran.json()["slower_machine"], false);
 }
 
 #[test]

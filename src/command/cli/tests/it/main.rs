@@ -70,4 +70,5 @@ mod timed_programs;
 mod unit;
 mod unknown_library;
 mod unmodified;
+mod webhooks;
 mod wings;

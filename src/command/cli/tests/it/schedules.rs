@@ -341,6 +341,45 @@ fn show_refuses_calls_that_an_algorithm_does_not_support() {
             &["rank 9 is not among ranks 0 to 3"],
         ),
         (
+            "gatherv/linear --ranks 3 --units 10",
+            &[
+                "gatherv has parts of unlike lengths, and `--units` alone",
+                "add `--distribution uniform`",
+            ],
+        ),
+        (
+            "alltoallv/linear --ranks 2 --counts 1,2,3",
+            &[
+                "3 counts do not fit: alltoallv on 2 ranks needs 4, one for each pair of ranks",
+                "give 4 lengths with `--counts`",
+            ],
+        ),
+        (
+            "scatterv/linear --ranks 3 --counts 1,2",
+            &[
+                "2 counts do not fit: scatterv on 3 ranks needs 3, one for each rank",
+                "give 3 lengths with `--counts`",
+            ],
+        ),
+        (
+            "alltoallv/linear --ranks 2 --in-place --counts 1,2,3,4",
+            &[
+                "must be as long as the one in the other direction",
+                "give the same length in both directions with `--counts`, or leave out `--in-place`",
+            ],
+        ),
+        (
+            "allgather/ring --ranks 2 --counts 1,2",
+            &["one size", "leave out `--counts`"],
+        ),
+        (
+            "allgather/ring --ranks 2 --units 10000000000000000000",
+            &[
+                "the vector is longer than",
+                "a shorter length with `--units`",
+            ],
+        ),
+        (
             "allreduce/reduce_broadcast --ranks 4 --reduce ring",
             &["no reduce algorithm `ring`"],
         ),
@@ -348,6 +387,32 @@ fn show_refuses_calls_that_an_algorithm_does_not_support() {
         place
             .run(&words(&format!("schedule show {args}")))
             .bad(2, parts);
+    }
+}
+
+/// The longest vector has 2^60 units, and a count on the command line is at most 2^50.
+#[test]
+fn counts_that_add_up_to_too_much_are_refused() {
+    let place = Place::new();
+    let calls = |ranks: usize| {
+        let counts = vec!["1024T"; ranks].join(",");
+        let call = format!("gatherv/linear --ranks {ranks} --counts {counts}");
+        [
+            format!("schedule show {call} --rank 1"),
+            format!("simulate -a {call}"),
+            format!("schedule export {call} --format simgrid"),
+        ]
+    };
+    for args in &calls(1024)[..2] {
+        place.run(&words(args)).good();
+    }
+    // The sum of the latter is beyond 64 bits.
+    for args in [1025, 16385].map(calls).iter().flatten() {
+        let parts = [
+            "the vector is longer than",
+            "give shorter lengths with `--counts`",
+        ];
+        place.run(&words(args)).bad(2, &parts);
     }
 }
 

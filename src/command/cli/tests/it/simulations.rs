@@ -85,6 +85,50 @@ fn an_algorithm_takes_the_time_of_its_closed_form() {
 }
 
 #[test]
+fn one_size_of_an_irregular_collective_is_refused() {
+    let place = flat();
+    for (collective, parts) in [
+        ("alltoallv", "blocks"),
+        ("alltoallw", "blocks"),
+        ("allgatherv", "parts"),
+        ("gatherv", "parts"),
+        ("scatterv", "parts"),
+    ] {
+        let args = format!("-c {collective} -a linear --ranks 4 -m flat.yaml");
+        let args = args.replace("allgatherv -a linear", "allgatherv -a ring");
+        let told = format!("{collective} has {parts} of unlike lengths, and `--bytes` alone");
+        simulate(&place, &format!("{args} --bytes 4K")).bad(
+            2,
+            &[
+                &told,
+                "add `--distribution uniform` or another distribution, or give all lengths with `--counts`",
+            ],
+        );
+        let bare = simulate(&place, &args);
+        bare.bad(2, &["not given", "--bytes 64K --distribution uniform"]);
+        let uniform = format!("{args} --bytes 4K --distribution uniform --json");
+        assert_eq!(
+            simulate(&place, &uniform).good().json()["results"][0]["bytes"],
+            4096
+        );
+    }
+    // A reduce_scatter without counts has parts of one size, as most programs have.
+    simulate(
+        &place,
+        "-c reduce_scatter --ranks 4 --bytes 4K -m flat.yaml",
+    )
+    .good();
+    let wrong = "-c alltoallv --ranks 2 --counts 1,2,3,4,5 -m flat.yaml";
+    simulate(&place, wrong).bad(
+        2,
+        &[
+            "5 counts do not fit: alltoallv on 2 ranks needs 4",
+            "give 4 lengths with `--counts`, or another number of ranks",
+        ],
+    );
+}
+
+#[test]
 fn shapes_have_no_more_ranks_than_the_call() {
     let place = Place::new();
     let args = "-c bcast -a chain --ppn 32 --bytes 64";
@@ -179,6 +223,13 @@ fn what_takes_too_long_is_named_with_its_closed_form() {
         "--time-limit",
     ];
     simulate(&place, &format!("{args} --time-limit 0.001ms")).bad(2, &limit_parts);
+    // 9599 messages of each rank, one every 0.4 us: only the last one's latency counts.
+    let cyclic = "-c alltoall -a linear --shape 200x48 --placement cyclic --bytes 8";
+    let at_once_parts = [
+        "alltoall/linear of 8 bytes on 9600 ranks is not simulated within the limit of ",
+        "; its closed form takes 3.85 ms",
+    ];
+    simulate(&place, &format!("{cyclic} --time-limit 0.001ms")).bad(2, &at_once_parts);
     // One that is too long, and one that is not.
     let mixed = long.replace("neighbor_exchange", "neighbor_exchange,bruck");
     let ran = simulate(&place, &mixed);
@@ -369,7 +420,7 @@ fn every_collective_can_be_simulated() {
     let place = Place::new();
     for collective in schedule::Collective::ALL {
         let size = if collective.has_data() {
-            "--bytes 64"
+            "--bytes 64 --distribution uniform"
         } else {
             ""
         };

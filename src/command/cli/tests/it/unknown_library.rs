@@ -41,6 +41,14 @@ const TABLE: &str = "
           - {from: 0, candidate: allreduce/recursive_doubling, speedup: 1.5, confidence: high, confirmed: true}
 ";
 
+/// The calls of the program.
+const CALLS: &str = "allreduce 64 plain\nbcast 64 plain\n";
+
+/// [`TABLE`] for a library, by name and version.
+fn table_of((name, version): (&str, &str)) -> String {
+    testkit::tables::table_yaml("by-hand", name, version, TABLE)
+}
+
 /// A folder with MPICH's programs as those of the library: its measuring program preloads the library's function for its
 /// name.
 fn programs(place: &Place, mpich: &launch::Library, shim: &Path) -> Option<PathBuf> {
@@ -135,33 +143,104 @@ fn a_library_that_colltune_does_not_know_is_measured_under_mpich() {
         );
     }
 
-    // A library that is not named is that of the launcher. A build for another library passes calls on.
+    // The measuring program is found, and the advice names what a campaign must say.
+    let doctor = run(&["doctor"]);
+    for said in [
+        "exotic-2.3.7, which colltune does not know:",
+        "advice: colltune does not know exotic: campaigns name it",
+    ] {
+        assert!(doctor.out.contains(said), "{}", doctor.out);
+    }
+    let found = &run(&["doctor", "--json"]).json()["unknown_libraries"];
+    assert_eq!(found[0]["name"], "exotic", "{found}");
+    assert_eq!(found[0]["version"], "2.3.7", "{found}");
+
+    // The table's library counts, not the one that the launcher shows. A build for another library passes calls on, and
+    // says so, whether it is named or not.
     let compiler = launch::Library::at(folder.join("mpicc"), mpich.mpirun.clone(), "Version:");
     let program = compiler.unwrap().compile(&place, "exports/calls.c", &[]);
-    place.write("calls.txt", "allreduce 64 plain\nbcast 64 plain\n");
-    let table = testkit::tables::table_yaml("by-hand", "exotic", "2.3.7", TABLE);
-    place.write("tables/by-hand.yaml", table);
+    place.write("calls.txt", CALLS);
+    place.write(
+        "tables/by-hand.yaml",
+        table_of(LIBRARY.split_once('-').unwrap()),
+    );
     let (program, calls) = (
         program.display().to_string(),
         place.path("calls.txt").display().to_string(),
     );
     let words = ["--", &launcher, "-n", "2", &program, &calls];
-    let unnamed = run(&[&["run", "tables/by-hand.yaml"], &words[..]].concat());
-    assert_ne!(unnamed.code, Some(0));
-    assert!(
-        unnamed.err.contains("made for exotic-2.3.7"),
-        "{}",
-        unnamed.err
-    );
-    let named = ["run", "--library", LIBRARY, "tables/by-hand.yaml"];
-    let ran = run(&[&named, &words[..]].concat());
-    assert_eq!(ran.code, Some(0), "{}", ran.err);
-    assert!(
-        ran.out.contains("2 calls are right"),
-        "{} {}",
-        ran.out,
-        ran.err
-    );
     let why = "was built for mpich 4, but the program runs with exotic-2.3.7";
-    assert!(ran.err.contains(why), "{}", ran.err);
+    for options in [
+        &["run", "tables/by-hand.yaml"][..],
+        &["run", "--library", LIBRARY, "tables/by-hand.yaml"],
+        &["record", "--library", LIBRARY, "--output", "calls.json"],
+        &["record", "--output", "calls.json"],
+    ] {
+        let ran = run(&[options, &words[..]].concat());
+        assert_eq!(ran.code, Some(0), "{options:?}: {}", ran.err);
+        assert!(ran.out.contains("2 calls are right"), "{}", ran.out);
+        assert_eq!(ran.err.matches(why).count(), 1, "{options:?}: {}", ran.err);
+    }
+    // A library that is named as another one is not the table's.
+    let other = ["run", "--library", "mpich-4.0.2", "tables/by-hand.yaml"];
+    let refused = run(&[&other, &words[..]].concat());
+    assert_eq!(refused.code, Some(2), "{}", refused.err);
+    assert!(
+        refused.err.contains("made for exotic-2.3.7"),
+        "{}",
+        refused.err
+    );
+}
+
+/// Under a build for it (`scripts/test-long unknown`), programs are served, recorded and timed as under other libraries.
+#[test]
+fn programs_are_served_under_a_library_that_colltune_does_not_know() {
+    let Some(folder) = std::env::var_os("COLLTUNE_UNKNOWN_MPI").map(PathBuf::from) else {
+        return;
+    };
+    let mpich = launch::Library::find("MPICC_MPICH", "mpicc.mpich", "mpiexec.mpich", "Version:");
+    let launcher = mpich.expect("MPICH is here").mpirun;
+    let place = Place::new();
+    let compiler = launch::Library::at(folder.join("mpicc"), launcher.clone(), "Version:");
+    let program = compiler.unwrap().compile(&place, "exports/calls.c", &[]);
+    place.write("calls.txt", CALLS);
+    place.write("table.yaml", table_of(LIBRARY.split_once('-').unwrap()));
+    let words = [
+        launcher.display().to_string(),
+        "-n".to_owned(),
+        "2".to_owned(),
+        program.display().to_string(),
+        place.path("calls.txt").display().to_string(),
+    ];
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+
+    let served = crate::mpi::run(&place, &[&["run", "table.yaml", "--"], &words[..]].concat());
+    assert_eq!(served.code, Some(0), "{}", served.err);
+    assert_eq!(
+        crate::unmodified::calls(&served, "allreduce/recursive_doubling"),
+        1,
+        "{}",
+        served.err
+    );
+
+    let options = ["record", "--library", LIBRARY, "-o", "calls.json", "--"];
+    let recorded = crate::mpi::run(&place, &[&options, &words[..]].concat());
+    assert_eq!(recorded.code, Some(0), "{}", recorded.err);
+    let profile: serde_json::Value = serde_json::from_str(&place.read("calls.json")).unwrap();
+    assert_eq!(profile["jobs"][0]["job"]["library"], LIBRARY, "{profile}");
+
+    let command = words.join(" ");
+    let timed = [
+        "validate",
+        "table.yaml",
+        "--pairs",
+        "6",
+        "--warmups",
+        "0",
+        "--command",
+        &command,
+    ];
+    let timed = crate::mpi::run(&place, &timed);
+    assert_ne!(timed.code, Some(2), "{}", timed.err);
+    assert_ne!(timed.code, Some(3), "{}", timed.err);
 }

@@ -10,7 +10,7 @@ use export::deploy::{
     DeployError, DeployRequest, Deployed, deploy_table, list_all_versions, roll_back,
 };
 use schedule::Collective;
-use table::{Policy, Table};
+use table::{Deployments, MeasuredPoint, Policy, Table};
 use testkit::process::{self, NOBODY};
 use vocabulary::Library;
 
@@ -208,6 +208,59 @@ fn a_version_has_the_rules_that_the_policy_deploys() {
         Table::load(&all.version.folder.join("table.yaml")).expect("a table"),
         table
     );
+}
+
+#[test]
+fn a_version_says_what_a_requirement_on_bits_costs() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut table = table();
+    let entries = table
+        .collectives
+        .get_mut(&Collective::Allreduce)
+        .expect("entries");
+    let of_library = entries
+        .iter_mut()
+        .find(|entry| entry.deployments == Deployments::Library)
+        .expect("an entry");
+    // 8 and 2 times as fast as the default: 4 times in geometric mean.
+    of_library.measured = [(64, 8.0), (2 << 20, 2.0)]
+        .map(|(bytes, speedup)| MeasuredPoint::new(bytes, 1e-6, 1e-6 * speedup))
+        .to_vec();
+    let library = folder.path().join("libcolltune.so");
+    fs::write(&library, "a library").expect("written");
+    let site = folder.path().join("site");
+    let required = Policy {
+        numerics: Some("independent_of_size".parse().expect("a requirement")),
+        ..Policy::default()
+    };
+    let cost_in_library = "`numerics: independent_of_size` leaves 9 rules to the library's default, through the library's own \
+                      settings; at 2 measured sizes calls take 4.00 times as long as with them in geometric mean, at most \
+                      8.00 times (at 64 bytes by the rule for allreduce, 1x2, commutative operators, from 10 bytes).";
+    let cost_in_colltune = "`numerics: independent_of_size` leaves 1 rule to the library's default, through libcolltune.so; what \
+                       that costs was not measured.";
+    let check = |preload: Option<&Path>, policy: Policy, expected: &[&str]| {
+        let deployed = put_with(&table, &site, policy, false, preload).expect("deployed");
+        let readme = deployed.version.folder.join("README.txt");
+        let readme = fs::read_to_string(readme).expect("readable");
+        let words: Vec<&str> = readme.split_whitespace().collect();
+        let costs: Vec<&String> = deployed
+            .notes
+            .iter()
+            .filter(|note| note.starts_with("`numerics"))
+            .collect();
+        assert_eq!(costs, expected);
+        for cost in [cost_in_library, cost_in_colltune] {
+            let is_told = words.join(" ").contains(cost);
+            assert_eq!(is_told, expected.contains(&cost), "{readme}");
+        }
+    };
+    check(None, required, &[cost_in_library]);
+    check(
+        Some(&library),
+        required,
+        &[cost_in_colltune, cost_in_library],
+    );
+    check(Some(&library), Policy::default(), &[]);
 }
 
 #[test]

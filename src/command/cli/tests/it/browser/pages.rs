@@ -57,10 +57,19 @@ pub(super) fn assert_pages_fit(
     check("channel", channel);
     check("tokens", &address("/tokens"));
     check("audit", &address("/audit"));
+    let trend = format!("/trends/{}", site.add_history(channel));
+    check("schedules", &address("/schedules"));
+    check("", &address("/schedules/nightly"));
+    check("", &address("/trends"));
+    check("trend", &address(&trend));
+    check("findings", &address("/findings"));
+    check("", &address("/findings/2"));
+    check("fleet", &address("/fleet"));
+    check("usage", &address("/usage"));
+    check("webhooks", &address("/webhooks"));
     check("", &address("/campaigns"));
     check("", &address("/tables"));
     check("", &address("/channels"));
-    check("", &address("/usage"));
     check("", &address("/login"));
     check("", &address(&format!("/tables/{second}/diff?to={first}")));
 
@@ -76,7 +85,20 @@ pub(super) fn assert_pages_fit(
     browser.wait("rolled back", || {
         browser.text(".headline").contains(&second[..12])
     });
-    for path in ["/", "/tokens", "/audit", "/channels"] {
+    site.add_long_words();
+    let with_long_words = [
+        "/",
+        "/tokens",
+        "/audit",
+        "/channels",
+        "/schedules",
+        "/schedules/monthly",
+        &trend,
+        "/findings/2",
+        "/fleet",
+        "/webhooks",
+    ];
+    for path in with_long_words {
         check("", &address(path));
     }
     check("", channel);

@@ -108,7 +108,7 @@ fn if_only_messages_take_time_simgrid_counts_the_steps_of_every_algorithm() {
         };
         let bytes = schedule.units() * unit_bytes;
         let blocks = if is_pipelined { "--blocks 2" } else { "" };
-        let args = format!("{name} --root 1 --bytes {bytes} {blocks}");
+        let args = format!("{name} --root 1 --bytes {bytes} --distribution uniform {blocks}");
         let seconds = simulate(&place, ranks, &args);
         println!("{name}: {seconds} s, {steps} steps");
         about(seconds, steps as f64 * LATENCY_SECONDS);
@@ -185,7 +185,7 @@ fn if_no_port_is_shared_simgrid_agrees_with_our_simulator() {
         }
         let blocks = if is_pipelined { "--blocks 3" } else { "" };
         let bytes = schedule.units() * unit_bytes;
-        let args = format!("{algorithm} --root 1 --bytes {bytes} {blocks}");
+        let args = format!("{algorithm} --root 1 --bytes {bytes} --distribution uniform {blocks}");
         let theirs = simulate(&place, ranks, &args);
         println!("{algorithm}: {theirs} s, ours {} s", ours.seconds);
         let error = (theirs / ours.seconds - 1.0).abs();

@@ -67,9 +67,11 @@ impl RankSettings<'_> {
 
 /// The library of a command's program, if it can be known: the one that the launcher shows, or else the one that `named`
 /// says. A library that colltune does not know has the launcher of the library that it derives from, so its name counts
-/// more than what the launcher shows.
+/// more than what the launcher shows. Tables of simulated machines are for experiments with any library.
 pub(super) fn choose_library(named: Option<&Library>, shown: Option<Library>) -> Option<Library> {
-    let is_unknown = |library: &&Library| libraries::find_library(&library.name).is_none();
+    let is_unknown = |library: &&Library| {
+        libraries::find_library(&library.name).is_none() && !library.is_simulated()
+    };
     let unknown = named.filter(is_unknown).cloned();
     unknown.or(shown).or_else(|| named.cloned())
 }

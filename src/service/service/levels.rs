@@ -1,7 +1,7 @@
 //! The levels of trends: what all series of a machine and library show together in the last days.
 //!
-//! They are aggregated when somebody asks for them and kept until points are added, as a large site has a hundred
-//! thousand points to read for them.
+//! The first request computes them, and the result is kept until a check or a validation adds points: a large site has a
+//! hundred thousand points to read.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

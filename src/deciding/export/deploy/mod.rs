@@ -173,7 +173,7 @@ pub fn prepare_deployment(
             .iter()
             .flat_map(|(_, file)| file.notes.clone()),
     );
-    // Whoever requires bits learns what that costs, in each way in which jobs get the rules.
+    // A requirement on bits leaves rules out: the notes say how much time that costs in jobs.
     let costs = request.table.costs_of_numerics(request.options.policy);
     let is_deployed = |deployment| deployment == Deployment::Library || request.preload.is_some();
     notes.extend(
